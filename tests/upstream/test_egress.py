@@ -178,6 +178,7 @@ async def outcome(client: HttpUpstream, target: str = TARGET) -> str | int:
         return str(fault)
 
 
+@pytest.mark.spec("1.S2.1.redirects-inwards")
 @pytest.mark.parametrize(
     ("host", "shown", "reason"),
     [
@@ -399,7 +400,7 @@ def listening_with_tls(certificate: Path, replies: dict[str, bytes]) -> Iterator
             thread.join()
 
 
-@pytest.mark.spec("1.S2.1.tls")
+@pytest.mark.spec("1.S2.1.tls", "1.S2.1.redirects-inwards")
 @pytest.mark.parametrize("scheme", ["http", "ws"])
 def test_a_redirect_never_leaves_https(certificate: Path, scheme: str) -> None:
     """The second server is where the first one is, on loopback: only the scheme is wrong."""

@@ -289,7 +289,7 @@ def test_signet_names_the_variable_of_the_online_judge(closed: str) -> None:
     assert spec(OjSettings(base_url=closed)).address_setting == "the backend's base URL (OJ_BASE_URL)"
 
 
-@pytest.mark.spec("1.S2.1.redirects")
+@pytest.mark.spec("1.S2.1.redirects-bytes")
 def test_bytes_in_a_redirect_that_are_not_utf8_are_asked_for_and_not_left_out() -> None:
     moved = b"HTTP/1.1 301 Moved\r\nlocation: /caf\xe9\xc3\xa9\r\ncontent-length: 0\r\n\r\n"
 

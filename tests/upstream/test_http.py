@@ -155,7 +155,7 @@ def test_a_request_is_a_plain_get_for_the_literal_path() -> None:
 
         first, *fields = listener.received.decode().strip().split("\r\n")
         sent = {name.lower(): value for name, value in (field.split(": ", 1) for field in fields)}
-        sent.pop("user-agent", None)
+        assert sent.pop("user-agent").startswith("signet/")
         assert first == "GET /api/v1/problems/leetcode/1 HTTP/1.1"
         assert sent == {
             "host": f"127.0.0.1:{listener.port}",

@@ -708,6 +708,10 @@ def test_html_is_not_taken_for_markdown_by_what_it_holds(text: str, markdown: st
         ("Text\n<details><ul><li>- a</li></ul></details>", "Text\n\n- \\- a"),
         ("print a<b>c", "print a<b>c"),
         ("if a<i> and b<s>: stop", "if a<i> and b<s>: stop"),
+        ("if a<u> or b<a>: stop", "if a<u> or b<a>: stop"),
+        ("- vector<data> v", "- vector<data> v"),
+        ("a<u>b</u>", "ab"),
+        ("a<span class=x>b", "ab"),
         ("a<b>c</b>", "a**c**"),
         ("a<br>c<b>", "a  \nc"),
         ('<p>a<sup><a href="#f">1</a></sup></p>', "a[1](#f)"),
@@ -733,8 +737,9 @@ def test_hand_written_markdown_and_links_in_powers_keep_their_meaning(text: str,
         ("<p>x</p>" + "<p> <br></p>" * 20_000 + "<p>END</p>", "x\n\nEND"),
         ("<p>x<!--" + " c" * 300_000 + "-->y</p>", "xy"),
         (f"# x\n\n<span class='{'c' * 900}'>y</span> *z*\n\n" * 600, "# x\n\ny *z*\n\n" * 600),
+        ("# x\n\n" + "y <b>z</b> a_b\n" * 10_000, "# x\n\n" + "y **z** a_b\n" * 10_000),
     ],
-    ids=["code", "long tags", "marks that vanish", "empty blocks", "a comment", "Markdown"],
+    ids=["code", "long tags", "marks that vanish", "empty blocks", "a comment", "Markdown", "one paragraph"],
 )
 def test_a_long_page_is_converted_to_its_end_while_its_markdown_has_room(page: str, markdown: str) -> None:
     assert len(page) > 131_072
@@ -850,6 +855,7 @@ CALM = SOUP.map(lambda text: re.sub(r"[`$~\\!]", "", text))
 """Without code and math, in which tags do not count, and without comments, which would hide a tag."""
 
 
+@pytest.mark.spec("2.T1.invisible")
 @given(CALM, st.sampled_from(["script", "style", "SCRIPT", "template", "noscript"]), CALM)
 def test_nothing_of_a_script_survives(before: str, name: str, after: str) -> None:
     markdown = to_markdown(f"{before}<p>x</p><{name} a='b'>SECRET<b>SECRET</b></{name}>{after}<p>y</p>")

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from channels import rpc
 from oj_harness import OjHarness, call, encoded, serving_oj
 from processes import Pipe
 
@@ -53,6 +54,9 @@ problems = st.fixed_dictionaries(
     },
 )
 unread = st.dictionaries(st.sampled_from(UNREAD), json_values, max_size=4)
+long_names = st.text("ab\ufeff中", min_size=250, max_size=260)
+MAX_NAME_CHARS = 256
+MAX_QUERY_CHARS = 8_192
 names = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.text(f"{WHITE}\ufeff.a", max_size=4)
 
 
@@ -88,6 +92,12 @@ def answered(judge: OjHarness, server: Pipe, body: str, tool: str, **arguments: 
     return call(server, tool, **arguments)
 
 
+def failure(server: Pipe, tool: str, arguments: object) -> dict[str, Any]:
+    """Call a tool and return the JSON-RPC error."""
+    error: dict[str, Any] = server.ask(rpc("tools/call", {"name": tool, "arguments": arguments}))["error"]
+    return error
+
+
 @pytest.mark.spec("2.T1.template", "2.T2.template", "2.T4.nested")
 @given(
     problem=problems, more=unread, outer=unread, tool=st.sampled_from(["daily", "newer daily", "problem", "resolve"])
@@ -117,13 +127,31 @@ def test_a_page_has_the_lines_of_the_template_and_no_others(
     problem=problems,
     name=st.sampled_from(UNREAD),
     half=st.sampled_from(["\\ud800", "\\udfff", "a\\uD83Db", "\\\\\\ud83d"]),
+    is_daily=st.booleans(),
 )
 def test_half_a_surrogate_pair_spoils_no_page_that_does_not_show_it(
-    judge: OjHarness, server: Pipe, problem: dict[str, Any], name: str, half: str
+    judge: OjHarness, server: Pipe, problem: dict[str, Any], name: str, half: str, *, is_daily: bool
 ) -> None:
     body = json.dumps(problem)[:-1] + f', "{name}": ["{half}"]}}'
+    arguments = {} if is_daily else {"source": "a", "id": "b"}
+    tool = "get_daily_challenge" if is_daily else "get_problem"
 
-    assert answered(judge, server, body, "get_problem", source="a", id="b") == ("answer", page_of(problem))
+    said = answered(judge, server, f'{{"problems": [{body}]}}' if is_daily else body, tool, **arguments)
+
+    assert said == ("answer", page_of(problem))
+
+
+@pytest.mark.spec("1.S4.1.not-json")
+@given(half=st.sampled_from(["\\ud800", "a\\udfffb"]), name=st.sampled_from(["title", "content", "source", "link"]))
+def test_half_a_surrogate_pair_in_a_page_is_an_error_that_says_so(
+    judge: OjHarness, server: Pipe, half: str, name: str
+) -> None:
+    judge.clear()
+    judge.order("answer", body=f'{{"id": "1", "{name}": "{half}"}}')
+
+    error = failure(server, "get_problem", {"source": "a", "id": "b"})
+
+    assert (error["code"], error["message"].split(": ")[1]) == (-32603, "a text holds half a surrogate pair")
 
 
 @pytest.mark.spec("2.T3.table", "2.T3.rewritten-query")
@@ -169,21 +197,42 @@ def test_without_a_problem_a_resolved_name_is_broken_and_with_a_null_one_unknown
     assert kind == "told"
 
 
-@pytest.mark.spec("2.T2.encoded", "2.T2.blank")
-@given(source=names, problem_id=names)
+@pytest.mark.spec("2.T2.encoded", "2.T2.blank", "2.T2.trimmed", "2.common.length")
+@given(source=names | long_names, problem_id=names | long_names, blanks=st.sampled_from(["", " ", "\u3000" * 300]))
 def test_a_name_that_is_not_blank_is_sent_and_any_other_is_told_without_a_pattern(
-    judge: OjHarness, server: Pipe, source: str, problem_id: str
+    judge: OjHarness, server: Pipe, source: str, problem_id: str, blanks: str
 ) -> None:
+    """White space at the ends does not count; what is left has at most 256 characters."""
     trimmed = [text.strip(WHITE) for text in (source, problem_id)]
 
-    kind, text = answered(judge, server, '{"id": "1"}', "get_problem", source=source, id=problem_id)
+    kind, text = answered(judge, server, '{"id": "1"}', "get_problem", source=blanks + source, id=problem_id + blanks)
 
-    if {"", ".", ".."} & set(trimmed):
+    if {"", ".", ".."} & set(trimmed) or max(map(len, trimmed)) > MAX_NAME_CHARS:
         assert (kind, judge.targets()) == ("told", [])
         assert not any(sign in text for sign in ("[^", "\\s", "\\S", "\\."))
     else:
         assert kind == "answer"
         assert judge.targets() == [f"/api/v1/problems/{encoded(trimmed[0])}/{encoded(trimmed[1])}"]
+
+
+@pytest.mark.spec("2.T4.encoded", "2.T4.required", "2.common.length")
+@given(
+    query=names | st.text("ab\ufeff", min_size=8_190, max_size=8_195), blanks=st.sampled_from(["", " \n", " " * 9_000])
+)
+def test_a_query_that_is_not_blank_is_resolved_as_it_is(
+    judge: OjHarness, server: Pipe, query: str, blanks: str
+) -> None:
+    """White space at the ends is sent where there is room for it, as the original sends it."""
+    query = blanks + query + blanks
+    sent = query if len(query) <= MAX_QUERY_CHARS else query.strip(WHITE)
+
+    kind, text = answered(judge, server, '{"problem": {"id": "1"}}', "resolve_problem", query=query)
+
+    if sent.strip(WHITE) == "" or sent in {".", ".."} or len(sent) > MAX_QUERY_CHARS:
+        assert (kind, judge.targets()) == ("told", [])
+        assert not any(sign in text for sign in ("[^", "\\s", "\\S", "\\."))
+    else:
+        assert (kind, judge.targets()) == ("answer", [f"/api/v1/resolve/{encoded(sent)}"])
 
 
 @pytest.mark.spec("2.T3.limit-range", "2.T3.threshold-range")
@@ -202,6 +251,8 @@ def test_a_number_outside_of_its_range_and_a_text_in_its_place_are_told_and_not_
     assert (kind, len(judge.targets())) == (("answer", 1) if is_right else ("told", 0))
 
 
+# --- statements
+
 UNITS = {
     "word <code>x</code> ": "word `x` ",
     '<span class="{}">x</span> '.format("c" * 60): "x ",
@@ -211,16 +262,151 @@ UNITS = {
 """Parts of a paragraph, and their Markdown."""
 
 
+def shown_of(judge: OjHarness, server: Pipe, content: str) -> tuple[str, Any]:
+    """Return the page of a problem with a content."""
+    problem = {"id": "1", "source": "a", "title": "b", "content": content}
+    return answered(judge, server, json.dumps(problem, ensure_ascii=False), "get_problem", source="a", id="1")
+
+
+def page_with(markdown: str) -> tuple[str, str]:
+    """Return the page of the same problem with a statement that is Markdown already."""
+    whole = page_of({"id": "1", "source": "a", "title": "b", "content": markdown})
+    cut = whole.encode()[:PAGE_BYTES].decode(errors="ignore")
+    return ("answer", whole if cut == whole else cut + SUFFIX)
+
+
 @pytest.mark.spec("1.S5.2.output", "1.S5.2.limit", "1.S5.2.suffix")
-@given(unit=st.sampled_from(list(UNITS)), count=st.integers(1, 14_000), end=st.text("abc中", min_size=1, max_size=9))
+@given(
+    unit=st.sampled_from(list(UNITS)),
+    count=st.integers(1, 14_000),
+    end=st.text("abc中", min_size=1, max_size=9),
+    frame=st.sampled_from(
+        [("<p>{}{}</p>", "{}{}"), ("# h\n\n{}{}", "# h\n\n{}{}"), ("<h2>h</h2><p>{}<p>{}", "## h\n\n{}\n\n{}")]
+    ),
+)
 def test_a_statement_of_any_length_is_shown_until_the_page_is_full(
-    judge: OjHarness, server: Pipe, unit: str, count: int, end: str
+    judge: OjHarness, server: Pipe, unit: str, count: int, end: str, frame: tuple[str, str]
 ) -> None:
+    """In HTML and in Markdown with tags."""
     count = min(count, 1_000_000 // len(unit.encode()))
-    problem = {"id": "1", "source": "a", "title": "b", "content": f"<p>{unit * count}{end}</p>"}
+    html, markdown = frame
+    assume(html[0] == "<" or "<!--" not in unit)  # a comment stays in Markdown
 
-    said = answered(judge, server, json.dumps(problem, ensure_ascii=False), "get_problem", source="a", id="1")
+    said = shown_of(judge, server, html.format(unit * count, end))
 
-    whole = page_of({**problem, "content": f"{UNITS[unit] * count}{end}"}).encode()
-    cut = whole[:PAGE_BYTES].decode(errors="ignore") + SUFFIX
-    assert said == ("answer", whole.decode() if len(whole) <= PAGE_BYTES else cut)
+    expected = UNITS[unit] * count
+    assert said == page_with(markdown.format(expected if markdown.endswith("{}{}") else expected.strip(), end))
+
+
+letters = st.text("abcXYZé中文", min_size=1, max_size=8)
+PLAIN_TAGS = ("b", "i", "s", "u", "a", "q", "var", "data", "tt", "sup")
+items = st.lists(letters, min_size=1, max_size=3)
+BLOCKS = {
+    "<table><tr><td>A<td>1</table>": "| A | 1 |\n| --- | --- |",
+    "<p>text</p>": "text",
+    "<ul><li>a<li>b</ul>": "- a\n- b",
+    "<ol><li>a<li>b</ol>": "1. a\n2. b",
+    "<pre>a  b</pre>": "```\na  b\n```",
+    "<blockquote>q</blockquote>": "> q",
+}
+
+
+@pytest.mark.spec("2.T1.converted")
+@given(level=st.integers(1, 6), heading=letters, block=st.sampled_from(list(BLOCKS)), end=letters)
+def test_a_block_ends_a_heading_that_was_not_closed(
+    judge: OjHarness, server: Pipe, level: int, heading: str, block: str, end: str
+) -> None:
+    said = shown_of(judge, server, f"<h{level}>{heading}{block}<p>{end}")
+
+    assert said == page_with(f"{'#' * level} {heading}\n\n{BLOCKS[block]}\n\n{end}")
+
+
+@pytest.mark.spec("2.T1.converted")
+@given(
+    tag=st.sampled_from(["sup", "sub"]), before=letters, inside=letters | st.just(""), label=letters, address=letters
+)
+def test_a_link_in_a_power_or_an_index_stays_a_link(
+    judge: OjHarness, server: Pipe, tag: str, before: str, inside: str, label: str, address: str
+) -> None:
+    address = f"#{encoded(address)}"
+
+    said = shown_of(judge, server, f'<p>{before}<{tag}>{inside}<a href="{address}">{label}</a></{tag}>, end</p>')
+
+    assert said == page_with(f"{before}{inside}[{label}]({address}), end")
+
+
+@pytest.mark.spec("2.T1.converted")
+@given(text=st.lists(letters, min_size=1, max_size=4), summary=letters, entries=items, tag=st.sampled_from(PLAIN_TAGS))
+def test_plain_text_with_a_tag_stays_plain_text(
+    judge: OjHarness, server: Pipe, text: list[str], summary: str, entries: list[str], tag: str
+) -> None:
+    plain = " ".join(text)
+    listed = "\n".join(f"- {entry}" for entry in entries)
+    folded = f"{plain}\n<details>\n<summary>{summary}</summary>\n\n{listed}\n</details>"
+
+    assert shown_of(judge, server, folded) == page_with(f"{plain}\n\n**{summary}**\n\n{listed}")
+    assert shown_of(judge, server, f"{plain}<{tag}>{summary}") == page_with(f"{plain}<{tag}>{summary}")
+
+
+# --- answers that are not of the usual form
+
+
+@pytest.mark.spec("2.T5.rows", "1.S4.1.not-json")
+@given(count=st.integers(0, 900) | st.sampled_from([799, 800, 1_400]))
+def test_the_platforms_are_all_shown_or_the_error_says_that_there_are_too_many(
+    judge: OjHarness, server: Pipe, count: int
+) -> None:
+    platform = {"source": "a", "total": 12_984, "missing_content": 0, "not_embedded": 1}
+    judge.clear()
+    judge.order("answer", body=json.dumps({"version": "1.2.3", "platforms": [platform] * count}))
+
+    answer = server.ask(rpc("tools/call", {"name": "get_platform_status", "arguments": {}}))
+
+    if count < 800:
+        assert answer["result"]["content"][0]["text"].count("| a | 12,984 | 0 | 1 |\n") == count
+    else:
+        words = "the backend's answer is too large to be read: it has more than 4,000 values"
+        assert (answer["error"]["code"], answer["error"]["message"]) == (-32603, words)
+
+
+@pytest.mark.spec("1.S2.1.redirects", "1.S2.1.redirects-bytes")
+@given(path=st.text("ab/\xa0\xc3\xa9\xe9\xff", max_size=12))
+def test_a_redirect_is_followed_byte_by_byte(judge: OjHarness, server: Pipe, path: str) -> None:
+    judge.clear()
+    judge.order("redirect_to", location=f"/x{path}", times=1)
+    judge.order("answer", body='{"id": "1"}')
+
+    kind, _ = call(server, "get_problem", source="a", id="b")
+
+    asked = "".join(char if char < "\x80" else f"%{ord(char):02X}" for char in path)
+    assert (kind, judge.targets()) == ("answer", ["/api/v1/problems/a/b", f"/x{asked}"])
+
+
+# --- messages that are no calls
+
+
+@pytest.mark.spec("1.S4.2.canonical")
+@given(
+    arguments=json_values.filter(lambda value: not isinstance(value, dict | None)),
+    tool=st.sampled_from(["get_problem", "x"]),
+)
+def test_arguments_that_are_no_object_are_an_error_with_a_canonical_code(
+    judge: OjHarness, server: Pipe, arguments: object, tool: str
+) -> None:
+    judge.clear()
+
+    error = failure(server, tool, arguments)
+
+    assert (error["code"], error["data"]) == (-32602, {"canonical_code": "INVALID_INPUT"})
+    assert judge.targets() == []
+
+
+@pytest.mark.spec("1.S3.2.nothing-else")
+@given(
+    method=st.sampled_from(["prompts/list", "resources/list", "resources/templates/list", "completion/complete"]),
+    params=st.dictionaries(st.sampled_from(["cursor", "ref", "argument", "x"]), json_values, max_size=2),
+)
+def test_the_other_lists_are_empty_whatever_is_asked(server: Pipe, method: str, params: dict[str, Any]) -> None:
+    result = server.ask(rpc(method, params))["result"]
+
+    assert result in ({"prompts": []}, {"resources": []}, {"resourceTemplates": []}, {"completion": {"values": []}})

@@ -26,7 +26,7 @@ __all__ = ["convert"]
 MAX_DEPTH: Final = 3
 """How deep Markdown is looked for in elements of Markdown; each level reads the text once more."""
 
-WINDOW_CHARS: Final = 131_072
+WINDOW_CHARS: Final = 65_536
 """The Markdown that is translated at once: a hostile text takes 2 µs per character, part of it in steps that no other
 thread can interrupt."""
 
@@ -51,6 +51,11 @@ _DETAILS: Final = re.compile(r"<details(?=[\s/>])[^<>]*+>", re.IGNORECASE)
 _SUMMARY_END: Final = re.compile(r"</summary\s*>", re.IGNORECASE)
 _ENDED: Final = frozenset(name for name, tag in TAGS.items() if tag in {"strong", "em", "del", "code", "sup", "sub"})
 """The elements that mean nothing without an end tag."""
+_END_NAME: Final = re.compile(r"</([a-zA-Z][a-zA-Z0-9]*+)")
+_WITHOUT_END: Final = frozenset({"br", "img", "col", "colgroup", "embed", "head", "input", "link", "meta", "optgroup",
+    "option", "rp", "rt", "source", "track", "wbr"})  # fmt: skip
+_NEED_END: Final = NAMES - BLOCKS - _ENDED - _WITHOUT_END
+"""The elements that would vanish without a trace, such as the `u` in `if x<u>y`: they are text where they never end."""
 _TRANSPARENT: Final = frozenset({"article", "aside", "center", "details", "div", "figure", "main", "section"})
 """Elements in which Markdown goes on."""
 
@@ -66,7 +71,7 @@ def convert(text: str) -> str:
     while text and chars <= MAX_MARKDOWN_CHARS:
         window = _first_window(text)
         text = text[len(window) :]
-        markdown = translate(window)
+        markdown = translate(window, is_markdown=True)
         parts.append(markdown.rstrip("\n") + "\n\n" if text and window.endswith("\n\n") else markdown)
         chars += len(markdown)
     return "".join(parts)
@@ -92,13 +97,17 @@ def _first_window(text: str) -> str:
     return window[: window.find(">", end_tag) + 1 if end_tag > 0 else 0] or window
 
 
-def translate(text: str, depth: int = 0) -> str:
-    """Return Markdown with its tags translated and all else untouched; convert the text as a whole if it is HTML."""
+def translate(text: str, depth: int = 0, *, is_markdown: bool = False) -> str:
+    """Return Markdown with its tags translated and all else untouched; convert the text as a whole if it is HTML.
+
+    `is_markdown` is whether this is known: a part of Markdown may look like HTML.
+    """
     protected = code_and_math(text)
     if all(map(_is_escaped, _tags(text, protected))):
         return text
     islands = list(_islands(text, protected))
-    if depth >= MAX_DEPTH or len(islands) > MAX_ISLANDS or not _is_markdown(text, protected, islands):
+    is_markdown = is_markdown or _is_markdown(text, protected, islands)
+    if depth >= MAX_DEPTH or len(islands) > MAX_ISLANDS or not is_markdown:
         return from_html(text)
     code = [] if depth else list(indented_code(text, protected, islands))
     if code:
@@ -172,7 +181,12 @@ def _inside(text: str, start: int, end: int) -> Span:
 
 def _tags(text: str, protected: Sequence[Span]) -> Iterator[Tag]:
     """Yield the tags outside of protected spans."""
-    return (tag for tag in TAG.finditer(text) if tag[2].lower() in NAMES and not is_within(protected, tag.start()))
+    ended = cache(lambda: frozenset(name[1].lower() for name in _END_NAME.finditer(text)))
+    for tag in TAG.finditer(text):
+        slash, name, attrs = tag[1], tag[2].lower(), tag[3]
+        is_text = name in _NEED_END and not (slash or attrs.strip()) and name not in ended()
+        if name in NAMES and not is_text and not is_within(protected, tag.start()):
+            yield tag
 
 
 def _is_escaped(tag: Tag) -> bool:
