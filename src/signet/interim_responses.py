@@ -33,7 +33,7 @@ class InterimError(aiohttp.ClientError):
 
 def bound_interim_responses(connector: aiohttp.BaseConnector) -> None:
     """Let the connections of a connector end after too many informational responses."""
-    # There is no public way to choose the protocol of a connection.
+    # aiohttp has no public way to choose the protocol of a connection.
     make: Callable[..., ResponseHandler] = _BoundedHandler
     connector._factory = partial(make, loop=connector._loop)  # noqa: SLF001 - see above
 

@@ -109,7 +109,7 @@ def _from_file(path: str, shown: str) -> list[Toolset]:
 
 
 def _editable(folder: str) -> str:
-    """Return how the project around a folder of code is installed without a copy; nothing where there is no project."""
+    """Return the advice to install the project around a folder without a copy; empty outside of a project."""
     for project in (folder, os.path.dirname(folder)):
         if os.path.exists(os.path.join(project, "pyproject.toml")):
             from signet.advice import advise

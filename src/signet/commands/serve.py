@@ -110,7 +110,7 @@ def open_service(settings: Settings, listener: socket | None = None) -> tuple[Se
         drain_s=settings.drain_s,
         call_s=settings.call_timeout_s,
         start_s=START_S,
-        # One that was passed on belongs to whoever has passed it on.
+        # A socket that was passed on belongs to its sender.
         path=path_of(bound) if listener is None else "",
     )
     return service, toolbox, registry

@@ -12,7 +12,7 @@ NAMED: Final = frozenset(("properties", "patternProperties", "dependentSchemas",
 LISTED: Final = frozenset(("allOf", "anyOf", "oneOf", "prefixItems"))
 INNER: Final = frozenset(("additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then"))
 APART: Final = NAMED | {"default", "required"}
-"""Keywords that are told by themselves, and not as a change of the member that holds them."""
+"""Keywords reported by themselves, not as a change of the member that holds them."""
 MAX_SHOWN: Final = 5
 MAX_NAME_CHARS: Final = 60
 WHOLE: Final = "the whole"

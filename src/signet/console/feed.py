@@ -91,7 +91,7 @@ class FeedRecord(JournalRecord, frozen=True, kw_only=True, gc=False, forbid_unkn
 
 
 class _Trouble(msgspec.Struct, frozen=True, gc=False):
-    """What was wrong with a call."""
+    """The error of a call."""
 
     code: str
     stage: str

@@ -18,7 +18,7 @@ BLOCK_BYTES: Final = 1 << 16
 MAX_LINE_BYTES: Final = 1 << 20
 """The longest line that is kept while its end has not come; a journal's own are far shorter."""
 CUT: Final = b"\0"
-"""Stands for a part of a line that was not kept: a line with it is no record."""
+"""Stands for a part of a line that was not kept; a line that holds it cannot be a record."""
 
 DOORS: Final = (
     ("/api/tools", "rest"),

@@ -27,7 +27,7 @@ __all__ = [
 MAX_INTERIM: Final = 100
 """The number of informational (1xx) responses that may come before the response to a request."""
 NOT_GZIP: Final = "the body is not the gzip that it claims to be"
-"""The value of `UpstreamResponse.broken` for a body that is no gzip at all: another attempt would get the same."""
+"""The value of `UpstreamResponse.broken` for a body that is not gzip: another attempt would get the same."""
 CUT_GZIP: Final = "the gzip body is cut off or damaged: try again, and check the service if it stays so"
 """The value for gzip that ends early, or whose checksum is wrong: it was lost on the way."""
 

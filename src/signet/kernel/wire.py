@@ -117,7 +117,7 @@ class Reply(msgspec.Struct, frozen=True):
     outcome: Any = None
     """The outcome that the response tells, where it is that of a call."""
     refusal: Any = None
-    """The fault for which a request that is no call was refused, where its name and status are more than the code."""
+    """The fault of a refused request other than a call, where its name and status say more than the code."""
     parts: tuple[bytes | bytearray | QuotedText, ...] = ()
     """A large response in parts, in place of the body: it is written piece by piece, and never held as one."""
 

@@ -81,14 +81,14 @@ class Catalogue:
         self._log = log
         self._limited = limited
         self._told: set[str] = set()
-        """The names in settings that were told to be of no tool."""
+        """The names in settings that have been reported as unknown tools."""
         self._snapshots: dict[str, Snapshot] = {}
         self._listed: dict[str, list[Listed]] = {}
         self._readings: dict[str, _Reading] = {}
         self._failed: set[str] = set()
         """The servers that could not be read before."""
         self._slow: set[str] = set()
-        """The servers that others have waited for in vain: nobody waits again before they were read."""
+        """The servers that a request has waited for in vain; the next request waits when they have been read."""
         self.on_change: Callable[[], None] = _nothing
         self.on_late: Callable[[WrappedServer, Snapshot], None] = _nothing
         """Called when a server that others went on without has other lists than before."""

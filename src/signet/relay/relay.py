@@ -209,7 +209,7 @@ class ServerRelay:
         await self.catalogue.learn(request)
         for server in self.catalogue.servers:
             self._note_level(server, request, level)
-            # One that does not run is told when it begins.
+            # A server that does not run yet is reported when it starts.
             dialogue = server.pool.ready(session_of(request))
             if dialogue is not None:
                 server.conversations.set_level(dialogue, level)

@@ -71,7 +71,7 @@ def path_of(listener: socket.socket) -> str:
 
 
 def remove_path(path: str) -> None:
-    """Remove a unix socket on which nobody listens; anything else stays.
+    """Remove a unix socket without a listener; anything else stays.
 
     Raises:
         OSError: it cannot be removed.

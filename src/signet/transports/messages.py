@@ -76,7 +76,7 @@ class Request(msgspec.Struct):
     outcome: Outcome | None = None
     """The outcome of the call in it, as soon as there is one."""
     refusal: Fault | None = None
-    """The fault for which its server refused it, where it is no call."""
+    """The fault for which the server refused a request other than a call."""
     is_answered: bool = False
     """Whether the next event of its stream is the reply, where that is no outcome of a call."""
     network: str = ""

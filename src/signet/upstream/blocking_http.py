@@ -24,7 +24,7 @@ class _BoundedResponse(HTTPResponse):
 
     def _read_status(self) -> tuple[str, int, str]:
         """Return the next status line, unless there were too many."""
-        # There is no public way to see the informational ones.
+        # http.client has no public way to see informational responses.
         self._status_lines += 1
         if self._status_lines > MAX_INTERIM + 1:
             raise HTTPException(f"it sends more than {MAX_INTERIM} informational answers (1xx) and no result")

@@ -213,7 +213,7 @@ def proxy_for(url: URL) -> str | None:
     """Return the proxy that the environment names for a URL, or None.
 
     Raises:
-        ProxyError: what it names is no HTTP proxy.
+        ProxyError: it does not name an HTTP proxy.
     """
     proxies = getproxies()
     if not proxies or proxy_bypass(url.host or ""):

@@ -72,7 +72,7 @@ class MessageBuilder(msgspec.Struct, frozen=True):
 
 
 def check_names(kind: str, names: Iterable[str]) -> None:
-    """Raise ValueError if a server lists two entries of a kind by one name: nobody could tell which one is called."""
+    """Raise ValueError if a server lists two entries of a kind by one name, so that a call could mean either."""
     known: set[str] = set()
     for name in names:
         if name in known:

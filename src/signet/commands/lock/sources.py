@@ -80,7 +80,7 @@ def advice_for(action: str, specs: Sequence[ServerSpec], args: argparse.Namespac
 
 
 def say_why(error: Exception, specs: Sequence[ServerSpec], args: argparse.Namespace) -> None:
-    """Tell a person why servers could not be compared with the lock; if there is no lock, how to write it."""
+    """Tell a person why servers could not be compared with the lock, and without a lock, how to write one."""
     missing = isinstance(error, LockError) and not os.path.lexists(args.lock_file)
     say(f"{error}; write it: {advice_for('pin', specs, args)}" if missing else str(error))
 

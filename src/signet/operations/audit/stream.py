@@ -25,7 +25,7 @@ __all__ = ["AuditStream", "shared_head"]
 
 PREFIX: Final = "signet-audit-"
 WRITE_S: Final = 0.04
-"""The time for which a line waits while nobody reads standard output."""
+"""The time for which a line waits while standard output is not read."""
 ROOM_BYTES: Final = 4096
 """What a pipe takes at once if it takes anything."""
 STREAM: Final = 1

@@ -53,7 +53,7 @@ class Outline(NamedTuple):
 
     members: dict[str, Span]
     rows: array[int]
-    """The start and the end of each row, one after the other; empty where the member is no array."""
+    """The start and the end of each row, one after the other; empty if the member is not an array."""
 
 
 def more_members(limit: int) -> str:

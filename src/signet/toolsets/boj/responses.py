@@ -260,7 +260,7 @@ class CsvResponse:
         """Yield the trimmed cells of each line that is not blank."""
         import csv
 
-        # For the whole process: nothing else in it reads CSV, and there is no other way to say it.
+        # For the whole process, the only way that the module has; nothing else here reads CSV.
         csv.field_size_limit(MAX_CELL_CHARS)
         try:
             # Only the CSV reader knows where a row ends.

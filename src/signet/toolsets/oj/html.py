@@ -43,7 +43,7 @@ TABLE_PARTS: Final = CELLS | ROWS - {"table"} | {"caption"}
 _HOLDERS: Final = CELLS | LISTS | {"table", "li", "blockquote", "div", "details"}
 BLOCK_TAGS: Final = _HOLDERS | TABLE_PARTS | HEADINGS.keys() | {"p", "pre", "summary", "hr"}
 ENDS_HEADING: Final = LISTS | {"table", "p", "pre", "blockquote", "details", "hr"}
-"""The blocks that are no part of a heading with text: it was not closed."""
+"""The blocks that end a heading with text which was not closed."""
 INLINE_TAGS: Final = ("strong", "em", "del", "code", "sup", "sub", "a", "br", "img")
 LINES: Final = TABLE_PARTS | HEADINGS.keys() | {"table", "summary"}
 """The elements that become one line: spaces separate the blocks in them."""
