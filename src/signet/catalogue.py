@@ -25,6 +25,7 @@ __all__ = [
     "loaded_files",
     "loaded_targets",
     "register",
+    "target_again",
     "target_of",
 ]
 
@@ -38,13 +39,21 @@ DOCUMENT: Final = "openapi:"
 _registered: Final[dict[str, Toolset]] = {}
 _loaded: Final[dict[str, list[str]]] = {}
 """The names of the toolsets of each target that was loaded."""
+_targets: Final[dict[str, str]] = {}
+"""The targets of the toolsets that were registered with one."""
 
 
-def register(toolset: Toolset) -> None:
-    """Add a toolset that is not part of Signet, for this process."""
+def register(toolset: Toolset, *, target: str | None = None) -> None:
+    """Add a toolset that is not part of Signet, for this process.
+
+    `target` is how another process is given the toolset: empty if it is not chosen by `--toolsets`, None if it is
+    known by its name or was loaded from a target.
+    """
     if toolset.name not in TOOLSETS:
         TOOLSETS.append(toolset.name)
     _registered[toolset.name] = toolset
+    if target is not None:
+        _targets[toolset.name] = target
     find_toolset.cache_clear()
 
 
@@ -97,6 +106,11 @@ def target_of(toolset: Toolset) -> str:
     """Return the target that a toolset was loaded from; for a script that serves itself, its file."""
     targets = (target for target, names in _loaded.items() if toolset.name in names)
     return next(targets, None) or file_of(toolset)
+
+
+def target_again(name: str) -> str:
+    """Return the target with which another process finds a toolset or a target; empty if it needs none."""
+    return _targets.get(name, name)
 
 
 def freezing_target(toolset: Toolset) -> str:

@@ -81,6 +81,24 @@ def test_each_door_calls_a_tool_of_a_document(tmp_path: Path) -> None:
     assert SECRET not in told + "".join(lines) + json.dumps(results)
 
 
+@pytest.mark.parametrize("words", [("serve",), ("serve", "--toolsets", "plantuml-tools"), ("wrap", "--serve")])
+def test_the_call_that_a_server_prints_works_when_it_is_pasted(tmp_path: Path, words: tuple[str, ...]) -> None:
+    path = written(tmp_path, PETS, "pets.json")
+    is_wrapped = words[0] == "wrap"
+    text = "" if is_wrapped else '[servers.pets]\nopenapi = "pets.json"\n'
+    flags = ("--openapi", path, "--include", "tag:pets", "--include", "tag:owners") if is_wrapped else ()
+    with echo() as service:
+        env = environ(tmp_path, service.url) | {"SIGNET_CONFIG": written(tmp_path, text, "signet.toml")}
+        with serving_command(SIGNET, *words, *flags, "--port", "0", env=env) as server:
+            greeting = server.stderr()
+        line = next(one for one in greeting.splitlines() if " call " in one)
+        done = subprocess.run(
+            ["/bin/sh", "-c", line], capture_output=True, env=clean_env(env), timeout=PATIENCE_S, check=False
+        )
+
+    assert done.returncode == 0, (line, done.stderr)
+
+
 def called_by(server: Server) -> None:
     assert server.post("/api/tools/getPet", ARGUMENTS).status == 200
 

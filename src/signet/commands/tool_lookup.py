@@ -7,14 +7,15 @@ from collections.abc import Iterable
 from shlex import quote
 from typing import Final
 
-from signet.catalogue import TOOLSETS, find_toolset
+from signet.catalogue import TOOLSETS, find_toolset, target_again
 from signet.kernel.schemas import PREFIX
+from signet.kernel.setting_types import join_list, split_list
 from signet.kernel.tools import Tool
 from signet.kernel.toolset import Toolset
 from signet.settings import PREFIX as VARIABLE_PREFIX
 from signet.settings import EnabledToolset, Settings, variable_of
 
-__all__ = ["advice", "find_unserved", "flags_again", "unknown", "what_to_set"]
+__all__ = ["advice", "find_unserved", "flags_again", "toolsets_again", "unknown", "what_to_set"]
 
 MAX_NEAR: Final = 3
 LIKENESS: Final = 0.6
@@ -57,10 +58,17 @@ def what_to_set(toolset: Toolset, settings: Settings, *, subject: str = "") -> s
     return f"{which} needs {needs}{trial}"
 
 
+def toolsets_again(settings: Settings) -> str:
+    """Return the flag with which another command finds the same toolsets; empty if it finds them without one."""
+    targets = [target for name in split_list(settings.toolsets) if (target := target_again(name))]
+    is_needed = targets and any(toolset.bundles() for toolset, _ in settings.enabled())
+    return f" --toolsets {quote(join_list(targets))}" if is_needed else ""
+
+
 def flags_again(settings: Settings) -> str:
     """Return the flags with which `signet call` finds the same tools and upstreams."""
     enabled = settings.enabled()
-    flags = f" --toolsets {quote(settings.toolsets)}" if any(toolset.bundles() for toolset, _ in enabled) else ""
+    flags = toolsets_again(settings)
     if settings.sandbox:
         return f"{flags} --sandbox"
     if settings.replay:

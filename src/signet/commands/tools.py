@@ -22,7 +22,7 @@ from signet.team.access import is_protected
 from .same_tools import list_again, same_tools
 from .terminal import columns, on_terminal, table, write, write_json
 from .tool_arguments import arguments_in
-from .tool_lookup import advice, find_unserved, unknown, what_to_set
+from .tool_lookup import advice, find_unserved, toolsets_again, unknown, what_to_set
 from .tool_page import Page, ServedAt, page_of, wrapped
 from .wrapped import KnownTools, known_tools
 
@@ -173,9 +173,7 @@ def local_address(settings: Settings, page: Page) -> ServedAt:
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         url = f"{scheme}://{host}:{settings.port}"
     flags = " --sandbox" if settings.sandbox or page.note else ""
-    if any(toolset.bundles() for toolset, _ in settings.enabled()):
-        flags = f" --toolsets {shlex.quote(settings.toolsets)}{flags}"
-    return ServedAt(url, is_protected(settings), flags)
+    return ServedAt(url, is_protected(settings), toolsets_again(settings) + flags)
 
 
 def _table(pages: Iterable[Page]) -> str:

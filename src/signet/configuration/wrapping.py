@@ -91,7 +91,7 @@ def open_documents(servers: Iterable[ServerSpec], environ: Mapping[str, str]) ->
 def _open_document(spec: ServerSpec, environ: Mapping[str, str]) -> None:
     from signet.catalogue import TOOLSETS, find_toolset, register
     from signet.openapi.selection import FLAGS, Ways
-    from signet.openapi.toolset import DocumentError, open_toolset
+    from signet.openapi.toolset import PREFIX, DocumentError, open_toolset
 
     if spec.name in TOOLSETS and not find_toolset(spec.name).is_foreign:
         raise UsageError(f"there is a toolset '{spec.name}' already: give the server of {spec.openapi} another name")
@@ -105,7 +105,8 @@ def _open_document(spec: ServerSpec, environ: Mapping[str, str]) -> None:
     modes = dict(spec.validation)
     _check_modes(spec, toolset, modes)
     tools = tuple(replace(tool, mode=modes.get(tool.name) or modes.get("") or tool.mode) for tool in toolset.tools())
-    register(replace(toolset, tools=lambda: tools))
+    chosen = f"#{'&'.join(spec.include)}" if spec.include else ""
+    register(replace(toolset, tools=lambda: tools), target="" if spec.config else f"{PREFIX}{spec.openapi}{chosen}")
 
 
 def _check_modes(spec: ServerSpec, toolset: Toolset, modes: Iterable[str]) -> None:
