@@ -251,6 +251,8 @@ def test_a_table_is_read_whatever_its_type_charset_and_lines_are(
     st.lists(st.text(alphabet=TEXT, min_size=1, max_size=6).filter(lambda text: "," not in text), max_size=2),
     st.booleans(),
 )
+@example(CODE, {"NEW": " a "}, [], False)
+@example(LAYER, {"NEW": " a "}, ["b"], True)
 def test_parameters_of_any_name_are_passed_on_and_those_without_a_name_are_dropped(
     bank: StandIn, pipe: Pipe, name: str, echoed: dict[str, str], nameless: list[str], is_csv: bool
 ) -> None:

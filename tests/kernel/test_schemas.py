@@ -741,14 +741,23 @@ except ValueError as error:
     [
         ("https://json-schema.org/draft/2020-12/schema", True),
         ("http://json-schema.org/draft-07/schema#", True),
+        ("https://json-schema.org/draft/2019-09/schema", True),
+        ("http://json-schema.org/schema#", True),
+        ("https://json-schema.org/draft/2020-12/meta/core", False),
+        ("https://json-schema.org/draft/2020-12/schema/without-validation", False),
         ("http://localhost:1234/draft2020-12/metaschema-no-validation.json", False),
         ("urn:example:dialect", False),
         (5, False),
     ],
 )
-def test_a_dialect_that_somebody_made_is_refused(tmp_path: Path, dialect: object, is_taken: bool) -> None:
+@pytest.mark.parametrize("is_nested", [False, True])
+def test_a_dialect_that_somebody_made_is_refused(
+    tmp_path: Path, dialect: object, is_taken: bool, is_nested: bool
+) -> None:
     """It could take vocabularies away, and a contract that checks nothing would look like one that does."""
-    schema = {"$schema": dialect, "type": "object", "properties": {"n": {"minimum": 10}}}
+    schema: dict[str, Any] = {"$schema": dialect, "type": "object", "properties": {"n": {"minimum": 10}}}
+    if is_nested:
+        schema = {"type": "object", "allOf": [{"$id": "urn:example:nested", **schema}]}
     bundle = {"tool": "x", "input": schema, "output": {"type": "object"}}
     (tmp_path / "tools").mkdir()
     (tmp_path / "tools/x.json").write_text(json.dumps(bundle))

@@ -33,8 +33,12 @@ PREFIX: Final = "mcp.tool:"
 """The prefix that turns a tool's slug into its canonical id."""
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
-DIALECTS: Final = ("https://json-schema.org/", "http://json-schema.org/")
-"""How the `$schema` of JSON Schema's own drafts begins."""
+DIALECTS: Final = frozenset(
+    f"{scheme}://json-schema.org/{draft}schema"
+    for scheme in ("http", "https")
+    for draft in ("", "draft-04/", "draft-06/", "draft-07/", "draft/2019-09/", "draft/2020-12/")
+)
+"""The `$schema` of each draft that is validated here; an empty fragment may stand behind it."""
 
 ANY_OBJECT: Final = {"type": "object"}
 """The output contract of a bundle that has none."""
@@ -279,10 +283,17 @@ def _sha256() -> Callable[[bytes], Any]:
 
 
 def _check_dialect(schema: object) -> None:
-    """Raise ValueError for a schema of a dialect that somebody made: its vocabularies are not known here."""
-    dialect = schema.get("$schema", DIALECTS[0]) if isinstance(schema, dict) else DIALECTS[0]
-    if not (isinstance(dialect, str) and dialect.startswith(DIALECTS)):
-        raise ValueError(f"its $schema {dialect!r} is not a draft of JSON Schema; leave it out, or name {DRAFT}")
+    """Raise ValueError for a dialect that is no draft, of a schema or of one in it: its vocabularies are not known."""
+    unseen = [schema]
+    while unseen:
+        value = unseen.pop()
+        unseen += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        if not isinstance(value, dict) or "$schema" not in value or not (value is schema or "$id" in value):
+            # Below the root, only a schema with an id of its own may have a dialect of its own.
+            continue
+        dialect = value["$schema"]
+        if not (isinstance(dialect, str) and dialect.removesuffix("#") in DIALECTS):
+            raise ValueError(f"its $schema {dialect!r} is not a draft of JSON Schema; leave it out, or name {DRAFT}")
 
 
 def _refuse(path: str, why: object) -> NoReturn:
