@@ -53,9 +53,20 @@ problems = st.fixed_dictionaries(
         "content": st.none() | st.lists(words, max_size=4).map("\n\n".join),
     },
 )
-unread = st.dictionaries(st.sampled_from(UNREAD), json_values, max_size=4)
+shown_by_signet = st.fixed_dictionaries(
+    {},
+    optional={
+        "rating": st.integers(1, 3500),
+        "paid_only": st.just(1),
+        "date": st.just("2026-02-27"),
+        "title_cn": words,
+        "content_cn": words,
+    },
+)
+unread = st.dictionaries(st.sampled_from(UNREAD), json_values, max_size=4) | shown_by_signet
 long_names = st.text("ab\ufeff中", min_size=250, max_size=260)
 MAX_NAME_CHARS = 256
+PATTERN_SIGNS = ("[^", "\\s", "\\S", "\\.")
 MAX_QUERY_CHARS = 8_192
 names = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.text(f"{WHITE}\ufeff.a", max_size=4)
 
@@ -99,9 +110,8 @@ def failure(server: Pipe, tool: str, arguments: object) -> dict[str, Any]:
 
 
 @pytest.mark.spec("2.T1.template", "2.T2.template", "2.T4.nested")
-@given(
-    problem=problems, more=unread, outer=unread, tool=st.sampled_from(["daily", "newer daily", "problem", "resolve"])
-)
+@pytest.mark.parametrize("tool", ["daily", "newer daily", "problem", "resolve"])
+@given(problem=problems, more=unread, outer=unread)
 def test_a_page_has_the_lines_of_the_template_and_no_others(
     judge: OjHarness, server: Pipe, problem: dict[str, Any], more: dict[str, Any], outer: dict[str, Any], tool: str
 ) -> None:
@@ -209,10 +219,26 @@ def test_a_name_that_is_not_blank_is_sent_and_any_other_is_told_without_a_patter
 
     if {"", ".", ".."} & set(trimmed) or max(map(len, trimmed)) > MAX_NAME_CHARS:
         assert (kind, judge.targets()) == ("told", [])
-        assert not any(sign in text for sign in ("[^", "\\s", "\\S", "\\."))
+        assert not any(sign in text for sign in PATTERN_SIGNS)
     else:
         assert kind == "answer"
         assert judge.targets() == [f"/api/v1/problems/{encoded(trimmed[0])}/{encoded(trimmed[1])}"]
+
+
+@pytest.mark.spec("2.T2.required")
+@given(
+    source=st.sampled_from(["", " ", ".", "..", "a"]) | names,
+    others=st.dictionaries(st.just("id"), json_values, max_size=1),
+)
+def test_a_name_of_another_type_is_told_without_a_pattern_whatever_the_other_name_is(
+    judge: OjHarness, server: Pipe, source: str, others: dict[str, Any]
+) -> None:
+    assume(not isinstance(others.get("id"), str))
+
+    kind, text = answered(judge, server, '{"id": "1"}', "get_problem", source=source, **others)
+
+    assert (kind, judge.targets()) == ("told", [])
+    assert not any(sign in text for sign in PATTERN_SIGNS)
 
 
 @pytest.mark.spec("2.T4.encoded", "2.T4.required", "2.common.length")
@@ -230,7 +256,7 @@ def test_a_query_that_is_not_blank_is_resolved_as_it_is(
 
     if sent.strip(WHITE) == "" or sent in {".", ".."} or len(sent) > MAX_QUERY_CHARS:
         assert (kind, judge.targets()) == ("told", [])
-        assert not any(sign in text for sign in ("[^", "\\s", "\\S", "\\."))
+        assert not any(sign in text for sign in PATTERN_SIGNS)
     else:
         assert (kind, judge.targets()) == ("answer", [f"/api/v1/resolve/{encoded(sent)}"])
 
@@ -278,7 +304,7 @@ def page_with(markdown: str) -> tuple[str, str]:
 @pytest.mark.spec("1.S5.2.output", "1.S5.2.limit", "1.S5.2.suffix")
 @given(
     unit=st.sampled_from(list(UNITS)),
-    count=st.integers(1, 14_000),
+    count=st.integers(1, 14_000) | st.integers(13_900, 14_000),
     end=st.text("abc中", min_size=1, max_size=9),
     frame=st.sampled_from(
         [("<p>{}{}</p>", "{}{}"), ("# h\n\n{}{}", "# h\n\n{}{}"), ("<h2>h</h2><p>{}<p>{}", "## h\n\n{}\n\n{}")]
