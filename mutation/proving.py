@@ -87,7 +87,7 @@ class _Search:
             for clause in removal.clauses:
                 trial = trial_of(known, clause, removal)
                 asked = not specs or any(f"{clause}.".startswith(f"{one}.") for one in specs)
-                if asked and not (resume and trial and trial.test):
+                if asked and not (resume and trial and trial.test.partition("[")[0] in marked[clause]):
                     again[clause] = marked[clause]
                 elif trial:
                     self._trials.setdefault(clause, []).append(trial)
