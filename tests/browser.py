@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import time
 from collections.abc import Callable
 
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Error, Page, Playwright
 
 from processes import PATIENCE_S, ROOT, Server
 
 CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium") or "chromium"
 """The browser without windows is the same engine at less than half the processor time; its package is young."""
 WIDTH, HEIGHT = 1280, 860
+FLAGS = [
+    "--no-sandbox", "--renderer-process-limit=1", "--disable-features=SpareRendererForSitePerProcess",
+    "--disable-gpu", "--in-process-gpu",
+]  # fmt: skip
+"""Without processes that are started in advance for pages that nobody opens, and without one that plays a GPU."""
+STARTS = 3
+
+
+def launch(playwright: Playwright) -> Browser:
+    """Start the browser; one that crashes while it starts, as Chromium does now and then, is started again."""
+    for _ in range(STARTS - 1):
+        with contextlib.suppress(Error):
+            return playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    return playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
 
 
 class Visitor:

@@ -9,17 +9,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
-from browser import CHROMIUM, HEIGHT, WIDTH, Open, Stay, Visitor
+from browser import HEIGHT, WIDTH, Open, Stay, Visitor, launch
 from processes import PATIENCE_S, Server, serving
 
 expect.set_options(timeout=PATIENCE_S * 1000)
-
-
-FLAGS = [
-    "--no-sandbox", "--renderer-process-limit=1", "--disable-features=SpareRendererForSitePerProcess",
-    "--disable-gpu", "--in-process-gpu",
-]  # fmt: skip
-"""Without processes that are started in advance for pages that nobody opens, and without one that plays a GPU."""
 
 
 PATIENT_EDITOR = """(() => {
@@ -47,7 +40,7 @@ class OneBrowser:
         asyncio._set_running_loop(self._loop)
         try:
             if self._browser is None or not self._browser.is_connected():
-                self._browser = self._playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+                self._browser = launch(self._playwright)
             yield self._browser
         finally:
             asyncio._set_running_loop(None)

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
-from browser import CHROMIUM, HEIGHT, WIDTH, Visitor
+from browser import HEIGHT, WIDTH, Visitor, launch
 from here import run_here
 from processes import PATIENCE_S, ROOT, SIGNET, Server, serving_command
 
@@ -49,7 +49,7 @@ def looker(server: Server) -> Iterator[Visitor]:
     """Somebody who looks at one view after the other."""
     expect.set_options(timeout=PATIENCE_S * 1000)
     with sync_playwright() as playwright:
-        browser: Browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = launch(playwright)
         context = browser.new_context(viewport={"width": WIDTH, "height": HEIGHT}, reduced_motion="reduce")
         yield Visitor(context.new_page(), server.url)
         browser.close()
