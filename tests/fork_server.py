@@ -193,6 +193,8 @@ def become(request: dict[str, Any], fds: list[int]) -> None:
     sys.path[0] = request["folder"] if by_name else os.path.dirname(words[0])
     if (site := os.environ.get("PYTHONPATH", "")) in _known((), SITES):
         sys.path.insert(1, site)
+        # The interpreter may have loaded one of its own, as Debian's does.
+        sys.modules.pop("sitecustomize", None)
         importlib.import_module("sitecustomize")
     try:
         if by_name:

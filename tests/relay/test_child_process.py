@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
 import os
 import signal
@@ -244,6 +245,16 @@ def test_a_command_that_cannot_be_started_is_told_in_a_sentence(
 
     assert run(fail()) == sentence.format(folder=tmp_path)
     assert open_files() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"), [("no-such-command-here", "no such command"), ("ls", "not an executable")]
+)
+def test_a_folder_of_path_that_may_not_be_searched_does_not_hide_that_there_is_no_command(
+    name: str, sentence: str
+) -> None:
+    """The system says EACCES for both; root may search every folder, so the error is made here."""
+    assert sentence in str(process_group._explained(PermissionError(errno.EACCES, "Permission denied"), [name], None))
 
 
 def test_without_words_there_is_no_command(run: Any) -> None:

@@ -11,8 +11,8 @@ __all__ = ["Braces", "Member", "line_of", "newline_of", "parse_json", "read_brac
 
 MAX_DEPTH: Final = 200
 
-STRING: Final = r'"(?:[^"\\\x00-\x1f]++|\\.)*+"'
-COMMENT: Final = r"//[^\r\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/"
+STRING: Final = r'"(?:[^"\\\x00-\x1f]++|\\.|(?!))*+"'
+COMMENT: Final = r"//[^\r\n]*+|/\*(?:[^*]++|\*(?!/)|(?!))*+\*/"
 TOKEN: Final = re.compile(
     rf"(?P<space>[ \t\r\n]+)|(?P<comment>{COMMENT})|(?P<string>{STRING})|(?P<mark>[{{}}\[\],:])"
     r'|(?P<word>[^ \t\r\n{}\[\],:"/]+)|(?P<wrong>.)',
@@ -20,11 +20,11 @@ TOKEN: Final = re.compile(
 )
 LANDMARK: Final = re.compile(
     rf"(?P<string>{STRING})|(?P<comment>{COMMENT})|(?P<open>[{{\[])|(?P<close>[}}\]])"
-    rf"|(?P<trailing>,(?=(?:[ \t\r\n]++|{COMMENT})*+[}}\]]))|(?P<wrong>[\"/]|NaN|-?Infinity)",
+    rf"|(?P<trailing>,(?=(?:[ \t\r\n]++|{COMMENT}|(?!))*+[}}\]]))|(?P<wrong>[\"/]|NaN|-?Infinity)",
     re.DOTALL,
 )
 """What decides how a file is read before `json` reads it; values and other commas are passed over."""
-UP_TO_BRACKET: Final = re.compile(rf'(?:[^"\[\]{{}}/]++|{STRING}|{COMMENT})*+[\[\]{{}}]', re.DOTALL)
+UP_TO_BRACKET: Final = re.compile(rf'(?:[^"\[\]{{}}/]++|{STRING}|{COMMENT}|(?!))*+[\[\]{{}}]', re.DOTALL)
 
 Token = tuple[str, int, int]
 

@@ -183,10 +183,14 @@ def _has_ended(pid: int) -> bool:
 
 
 def _explained(error: OSError | ValueError, command: Sequence[str], cwd: str | None) -> OSError:
+    from shutil import which
+
     name = command[0] if command else ""
     if cwd is not None and not os.path.isdir(cwd):
         return NotADirectoryError(f"there is no folder {cwd!r} to run {name!r} in")
-    if isinstance(error, FileNotFoundError):
+    # A folder of PATH that may not be searched makes the system speak of permission where nothing was found.
+    is_found = os.path.exists(name) or which(name, os.F_OK) is not None
+    if isinstance(error, FileNotFoundError) or (isinstance(error, PermissionError) and not is_found):
         hint = "no such command" if not os.path.exists(name) else "it names an interpreter that does not exist:"
         return FileNotFoundError(f"{hint} {name!r}")
     if isinstance(error, PermissionError):

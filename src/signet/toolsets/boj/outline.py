@@ -30,9 +30,9 @@ MAX_CHECKED_BYTES: Final = STEP_BYTES
 
 NOT_BLANK: Final = re.compile(rb"[^ \t\r\n]")
 SCALAR: Final = re.compile(rb'[^\s,:"\[\]{}]{1,4194304}+')
-TEXT: Final = re.compile(rb'[^"\\]{0,%d}+(?:\\.[^"\\]{0,64}+){0,4096}+' % STEP_BYTES, re.DOTALL)
+TEXT: Final = re.compile(rb'[^"\\]{0,%d}+(?:\\.[^"\\]{0,64}+|(?!)){0,4096}+' % STEP_BYTES, re.DOTALL)
 """A part of a string."""
-FLAT: Final = re.compile(rb'\{[^]["{}]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^]["{}]*+)*+\}', re.DOTALL)
+FLAT: Final = re.compile(rb'\{[^]["{}]*+(?:"[^"\\]*+(?:\\.[^"\\]*+|(?!))*+"[^]["{}]*+|(?!))*+\}', re.DOTALL)
 """An object that holds scalars alone; as fast as a row can be found."""
 STOP: Final = re.compile(rb'["\[\]{}]')
 TRUNCATED: Final = "Input data was truncated"

@@ -126,8 +126,10 @@ _BREAK: Final = re.compile(r" {0,3}\n\s*+")
 _UNSAFE: Final = re.compile(r"(?:javascript|vbscript|data|file|blob):", re.IGNORECASE)
 _URL_ESCAPES: Final = str.maketrans({" ": "%20", "<": "%3C", ">": "%3E", "\\": "%5C", "|": "%7C", "`": "%60"})
 _URL_BRACKETS: Final = str.maketrans({"(": "%28", ")": "%29"})
-_BALANCED_URL: Final = re.compile(r"[^()]*+(?:\([^()]*+\)[^()]*+)*+")
-_BALANCED_LABEL: Final = re.compile(r"[^\[\]]*+(?:\[[^\[\]]*+(?:\[[^\[\]]*+\](?!\()[^\[\]]*+)*+\](?!\()[^\[\]]*+)*+")
+_BALANCED_URL: Final = re.compile(r"[^()]*+(?:\([^()]*+\)[^()]*+|(?!))*+")
+_BALANCED_LABEL: Final = re.compile(
+    r"[^\[\]]*+(?:\[[^\[\]]*+(?:\[[^\[\]]*+\](?!\()[^\[\]]*+|(?!))*+\](?!\()[^\[\]]*+|(?!))*+"
+)
 
 
 def clean(text: str) -> str:

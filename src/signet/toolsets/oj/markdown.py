@@ -36,7 +36,7 @@ MAX_WINDOW_ENDS: Final = 100
 MAX_ISLANDS: Final = 200
 """With more block elements than this between its lines, a text is HTML: each is converted by itself."""
 
-_INVISIBLE_TAGS: Final = re.compile(r"(?:</?(?:span|font|u|small|big)(?=[\s>])[^<>]*+>){0,4}+")
+_INVISIBLE_TAGS: Final = re.compile(r"(?:</?(?:span|font|u|small|big)(?=[\s>])[^<>]*+>|(?!)){0,4}+")
 _LINE_MARKER: Final = re.compile(r"^ {0,3}(?:#{1,6}[ \t]|[-*+][ \t]|\d{1,9}[.)][ \t]|>|```|~~~|\|)", re.MULTILINE)
 _INLINE_MARKS: Final = re.compile(r"\*\*\S|`[^`\n]+`|\]\(")
 """Emphasis, code, a link."""

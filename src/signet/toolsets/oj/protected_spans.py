@@ -33,7 +33,7 @@ Tag = re.Match[str]
 _AFTER_RAW: Final = f"(?i:{'|'.join(f'(?<=[</]{name})' for name in RAW)})"
 TAG: Final = re.compile(
     r"<(/?)([a-zA-Z][a-zA-Z0-9]*+)(\s*+/?|\s++(?i:open|hidden|reversed|controls)\b[^<>]*+"
-    rf"""|\s++[a-zA-Z][\w:-]*+\s*+=(?:"[^"<]*+"|'[^'<]*+'|[^<>"'])*+|{_AFTER_RAW}[\s/][^<>]*+)>"""
+    rf"""|\s++[a-zA-Z][\w:-]*+\s*+=(?:"[^"<]*+"|'[^'<]*+'|[^<>"']|(?!))*+|{_AFTER_RAW}[\s/][^<>]*+)>"""
 )
 """Slash, name, attributes."""
 
