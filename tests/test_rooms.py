@@ -57,7 +57,7 @@ def test_the_unexpected_is_caught_around_a_call_and_around_an_answer_only() -> N
 
 
 def test_a_possessive_group_ends_with_a_branch_that_never_matches() -> None:
-    """Before Python 3.11.5, a repetition of such a group that fails keeps what it has read; a last branch gives it back.
+    """Before Python 3.11.5, a try of such a group that fails keeps what it has read; a last branch gives it back.
 
     `re.match("(?:ab?c)*+", "aca").end()` was 3 there, and is 2.
     """

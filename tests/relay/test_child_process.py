@@ -250,11 +250,9 @@ def test_a_command_that_cannot_be_started_is_told_in_a_sentence(
 @pytest.mark.parametrize(
     ("name", "sentence"), [("no-such-command-here", "no such command"), ("ls", "not an executable")]
 )
-def test_a_folder_of_path_that_may_not_be_searched_does_not_hide_that_there_is_no_command(
-    name: str, sentence: str
-) -> None:
+def test_a_folder_of_path_that_may_not_be_searched_does_not_hide_that_there_is_no_command(name: str, said: str) -> None:
     """The system says EACCES for both; root may search every folder, so the error is made here."""
-    assert sentence in str(process_group._explained(PermissionError(errno.EACCES, "Permission denied"), [name], None))
+    assert said in str(process_group._explained(PermissionError(errno.EACCES, "Permission denied"), [name], None))
 
 
 def test_without_words_there_is_no_command(run: Any) -> None:
