@@ -247,9 +247,7 @@ def test_a_command_that_cannot_be_started_is_told_in_a_sentence(
     assert open_files() == before
 
 
-@pytest.mark.parametrize(
-    ("name", "sentence"), [("no-such-command-here", "no such command"), ("ls", "not an executable")]
-)
+@pytest.mark.parametrize(("name", "said"), [("no-such-command-here", "no such command"), ("ls", "not an executable")])
 def test_a_folder_of_path_that_may_not_be_searched_does_not_hide_that_there_is_no_command(name: str, said: str) -> None:
     """The system says EACCES for both; root may search every folder, so the error is made here."""
     assert said in str(process_group._explained(PermissionError(errno.EACCES, "Permission denied"), [name], None))
