@@ -15,6 +15,7 @@ import gc
 import importlib
 import json
 import os
+import resource
 import runpy
 import signal
 import socket
@@ -97,11 +98,16 @@ def install() -> None:
             return
         streams = [own if pipe == -1 else pipe for own, pipe in enumerate((pipes[0], pipes[3], pipes[5]))]
         request = {"words": words, "folder": os.fspath(cwd or Path.cwd()), "env": dict(environ)}
-        process.pid = _server().start({**request, "new_session": bool(told[-2])}, streams)
+        process.pid = _server().start({**request, "new_session": bool(told[-2]), "files": _files()}, streams)
         process._child_created = True
         process._close_pipe_fds(*pipes)
 
     subprocess.Popen._execute_child = execute_child  # type: ignore[attr-defined]
+
+
+def _files() -> tuple[int, int]:
+    """Return the limits of open files, which a new process inherits."""
+    return resource.getrlimit(resource.RLIMIT_NOFILE)
 
 
 class _Server:
@@ -179,6 +185,8 @@ def become(request: dict[str, Any], fds: list[int]) -> None:
         os.close(fd)
     if request["new_session"]:
         os.setsid()
+    # A test may have raised the limit of its own process after the server had started.
+    resource.setrlimit(resource.RLIMIT_NOFILE, tuple(request["files"]))
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["env"])
