@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from limit_harness import Clock, Elsewhere, call, entered, tool
+from signet.kernel.caller import caller_of
 from signet.kernel.errors import Code, Fault
-from signet.operations.limits.callers import caller_of
 from signet.operations.limits.figures import Figures
 from signet.operations.limits.gate import LimitGate, words
 from signet.operations.limits.outage import Outage

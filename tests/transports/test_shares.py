@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from signet.transports.messages import Response
-from signet.transports.shares import MAX_IN_FLIGHT, Shares
+from signet.transports.shares import MAX_IN_FLIGHT, CallShares
 
 
 async def _answer() -> Response:
@@ -19,21 +19,21 @@ async def _fail() -> Response:
 
 
 def test_a_place_is_taken_at_once_and_given_back_with_the_answer() -> None:
-    shares = Shares()
+    shares = CallShares()
     held = shares.hold("a", _answer())
 
-    assert shares.awaited == {"a": 1}
+    assert shares.awaited.of("a") == 1
     assert asyncio.run(_await(held)).status == 200
-    assert shares.awaited == {}
+    assert shares.awaited.held == shares.awaited.of("a") == 0
 
 
 def test_a_place_is_given_back_where_there_is_no_answer() -> None:
-    shares = Shares()
+    shares = CallShares()
 
     with pytest.raises(RuntimeError):
         asyncio.run(_await(shares.hold("a", _fail())))
 
-    assert shares.awaited == {}
+    assert shares.awaited.held == shares.awaited.of("a") == 0
 
 
 async def _await(held: object) -> Response:
@@ -41,16 +41,16 @@ async def _await(held: object) -> Response:
 
 
 def test_one_address_has_half_of_all_places_and_the_next_half_of_the_rest() -> None:
-    shares = Shares()
-    shares.awaited["a"] = MAX_IN_FLIGHT // 2 - 1
+    shares = CallShares()
+    shares.awaited.hold("a", MAX_IN_FLIGHT // 2 - 1)
     assert shares.check("a") is None
 
-    shares.awaited["a"] += 1
+    shares.awaited.hold("a")
     refused = shares.check("a")
     assert refused is not None
     assert (refused.name, refused.status) == ("TOO_MANY_CALLS", 503)
     assert shares.check("b") is None
 
-    shares.awaited["b"] = MAX_IN_FLIGHT // 4
+    shares.awaited.hold("b", MAX_IN_FLIGHT // 4)
     assert shares.check("b") is not None
     assert shares.check("c") is None

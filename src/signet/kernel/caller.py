@@ -9,10 +9,14 @@ import msgspec
 
 from .errors import Fault
 
-__all__ = ["CALL_ALL", "NOBODY", "Authenticator", "Caller", "Principal"]
+__all__ = ["CALL_ALL", "NOBODY", "Authenticator", "Caller", "Principal", "caller_of"]
 
 CALL_ALL: Final = "tools:call"
 """The scope that lets a principal call every tool; `tools:call:<slug>` is for one."""
+MAX_CHARS: Final = 128
+"""The longest name of a caller that is counted as it is."""
+NETWORK_BITS: Final = 64
+"""The bits of an IPv6 address that one client cannot choose."""
 
 
 class Principal(msgspec.Struct, frozen=True):
@@ -69,6 +73,40 @@ class Caller(msgspec.Struct, frozen=True):
         """Return what the principal is counted by; None where there is none."""
         return None if self.principal is None else self.principal.key or self.principal.name
 
+    @property
+    def holder(self) -> str:
+        """Return whose share of a scarce thing the caller uses: its principal's, else its address's; else empty."""
+        scope, who = caller_of(self.key, self.address)
+        return f"{scope} {who}" if who else ""
+
 
 NOBODY: Final = Caller()
 """The caller where nothing is known: on stdio and in commands."""
+
+
+def caller_of(principal: str | None, address: str) -> tuple[str, str]:
+    """Return by what a caller is counted, its principal, address or process, and its name there."""
+    if principal is not None:
+        return "principal", principal if len(principal) <= MAX_CHARS else _digest(principal)
+    if address:
+        return "address", _network(address) if ":" in address else address[:MAX_CHARS]
+    return "process", ""
+
+
+def _digest(name: str) -> str:
+    from hashlib import sha256
+
+    return sha256(name.encode()).hexdigest()
+
+
+def _network(address: str) -> str:
+    """Return what stands for an IPv6 address: its network of 64 bits, or the IPv4 address that it maps."""
+    from ipaddress import IPv6Address
+
+    try:
+        known = IPv6Address(address.partition("%")[0])
+    except ValueError:
+        return address[:MAX_CHARS]
+    if known.ipv4_mapped is not None:
+        return str(known.ipv4_mapped)
+    return f"{IPv6Address(int(known) >> NETWORK_BITS << NETWORK_BITS)}/{NETWORK_BITS}"

@@ -26,7 +26,7 @@ from .event_log import RESUMABLE_SINCE, EventLog, parse_id
 from .http import STREAM, to_response
 from .messages import JSON, Fields, Request, Response, preflight
 from .sessions import STANDING, CallStream, HttpSession, SessionTable
-from .shares import Shares
+from .shares import CallShares
 
 __all__ = ["SessionDoor"]
 
@@ -56,7 +56,7 @@ class SessionDoor:
     def __init__(self, server: Server, table: SessionTable) -> None:
         self._server = server
         self._table = table
-        self._shares = Shares()
+        self._shares = CallShares()
 
     def answer(self, request: Request) -> Awaitable[Response] | Response | None:
         """Return the response to a request of a session or to one that opens a session; None for all others."""

@@ -7,33 +7,30 @@ from typing import TypeVar
 
 from signet.kernel.errors import Code, Fault
 from signet.kernel.pipeline import MAX_IN_FLIGHT
+from signet.kernel.shares import Shares
 
-__all__ = ["Shares"]
+__all__ = ["CallShares"]
 
 T = TypeVar("T")
 
 
-class Shares:
+class CallShares:
     """Counts the calls that are awaited for each address."""
 
     def __init__(self) -> None:
-        self.awaited: dict[str, int] = {}
-        """The number of calls that are awaited for each address."""
+        self.awaited = Shares("calls in flight", MAX_IN_FLIGHT)
 
     def check(self, address: str) -> Fault | None:
-        """Return a fault if an address has as many calls in flight as are left for all others.
-
-        So one address may have half of all calls, a second one half of the rest, and there is room for a newcomer.
-        """
-        mine = self.awaited.get(address, 0)
-        if mine < MAX_IN_FLIGHT - sum(self.awaited.values()):
+        """Return a fault if an address has as many calls in flight as are left for all others."""
+        if self.awaited.has_room(address):
             return None
+        mine = self.awaited.of(address)
         message = f"This address has {mine} calls in flight, and others need room: ask again when one has ended"
         return Fault(Code.INTERNAL_ERROR, message, name="TOO_MANY_CALLS", status=503)
 
     def hold(self, address: str, answer: Awaitable[T]) -> Awaitable[T]:
         """Count a call now, and not when it is awaited: many may be asked for before that. Return its answer."""
-        self.awaited[address] = self.awaited.get(address, 0) + 1
+        self.awaited.hold(address)
         return self._release_after(address, answer)
 
     async def _release_after(self, address: str, answer: Awaitable[T]) -> T:
@@ -41,6 +38,4 @@ class Shares:
         try:
             return await answer
         finally:
-            self.awaited[address] -= 1
-            if not self.awaited[address]:
-                del self.awaited[address]
+            self.awaited.give_back(address)

@@ -28,7 +28,7 @@ from .request_ids import HEADER, is_own_id, new_request_ids
 from .rest import refuse
 from .router import Console, Router
 from .routes import Route, below, open_page, without_slash
-from .shares import Shares
+from .shares import CallShares
 
 if TYPE_CHECKING:
     from .proxies import TrustedProxies
@@ -109,7 +109,7 @@ class App:
         self._threads = asyncio.Semaphore(LARGE_AT_ONCE)
         self._proxies = proxies
         self._prefix = prefix
-        self._shares = Shares()
+        self._shares = CallShares()
 
     @property
     def is_ready(self) -> bool:
@@ -150,7 +150,7 @@ class App:
         route: Route = request.route
         if request.identifying is not None:
             return self._answer_identified(request, request.identifying)
-        if self._shares.awaited and (request.method == "POST" or route.calls_on_get):
+        if self._shares.awaited.held and (request.method == "POST" or route.calls_on_get):
             fault = self._shares.check(request.network or request.address)
             if fault is not None:
                 return self.refuse(request, fault)

@@ -12,12 +12,12 @@ from typing import Final
 
 import msgspec
 
+from signet.kernel.caller import caller_of
 from signet.kernel.errors import Fault, rate_limited
 from signet.kernel.outcome import Call
 from signet.kernel.tools import Tool
 from signet.operations.store.store import Bucket, Decision, Store, StoreError
 
-from .callers import caller_of
 from .figures import Figures
 from .outage import Outage
 from .policy import Limit, Policy

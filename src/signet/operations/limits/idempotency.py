@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
+from signet.kernel.caller import caller_of
 from signet.kernel.errors import IDEMPOTENCY_CONFLICT, IDEMPOTENCY_NOT_KEPT, Code, Fault, rate_limited
 from signet.kernel.gate import Entry
 from signet.kernel.outcome import Call, Outcome
@@ -22,7 +23,6 @@ from signet.kernel.tools import Tool
 from signet.kernel.wire import decode_in_chunks
 from signet.operations.store.store import Kept, Store, StoreError
 
-from .callers import caller_of
 from .outage import Outage
 from .unsaved import UnsavedAnswers
 
