@@ -5,20 +5,26 @@
                                  └ none of them is wrong by itself ─────────▶ path, the beginning of the value
 
 Pure. The validator collects all errors before it returns the first, each with a text that repeats the value: a million
-wrong items take seconds. So it is asked for the errors of light values only; of others, whether they are valid.
+wrong items take seconds. It also looks at every branch of a schema, and in a circle at every branch of each branch:
+then a value of ten levels takes seconds. So it is asked for the errors of light values only, whose schema cannot branch
+so often; of others, whether they are valid. All of that has a budget (`Spending`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Union
 
 import msgspec
 
+from .parts import OverBudgetError, Parts, Spending, escaped, plausible, pointer_of
+from .schema_budget import MAX_WORK, part_at
+
 if TYPE_CHECKING:
-    from jsonschema_rs import Draft202012Validator, Registry, ValidationError
+    from jsonschema_rs import ValidationError
 
 __all__ = [
     "Mark",
@@ -57,7 +63,9 @@ MAX_VALUE_CHARS: Final = 60
 PATTERN: Final = "pattern"
 NO_LINE_BREAKS: Final = {PATTERN: "\\n"}
 PATTERN_REASON: Final = re.compile(r""" matching regex ['"].*['"](?= - at `|\Z)""", re.DOTALL)
-WHOLE: Final = "urn:signet:whole-contract"
+MAX_ERROR_WORK: Final = 2_000_000
+"""The work for which the validator may collect errors."""
+TOO_MUCH_WORK: Final = "is too large or nested too deeply to be checked: send less, or nest it less deeply"
 
 Origin = Union["ValidationError", tuple[str, object]]
 """The validator's error, or the keyword that a value breaks and the value."""
@@ -109,15 +117,15 @@ def marks_in_words(marks: Sequence[Mark]) -> str:
     return ", ".join(texts) + (f" and {more} more" if more > 0 else "")
 
 
-def find_places(schema: object, validator: Draft202012Validator, instance: object) -> list[Place]:
-    """Return the places where a value breaks a schema, at most `MAX_PLACES`; the validator is that of the schema."""
-    return [(_shown(path), _cut(message)) for path, message, _ in _findings(schema, validator, instance)]
+def find_places(parts: Parts, instance: object) -> list[Place]:
+    """Return the places where a value breaks a schema, at most `MAX_PLACES`."""
+    return [(_shown(path), _cut(message)) for path, message, _ in _findings(parts, instance)]
 
 
-def find_violations(schema: object, validator: Draft202012Validator, instance: object) -> list[Violation]:
+def find_violations(parts: Parts, instance: object) -> list[Violation]:
     """Return the same places with the keyword and the value of each."""
     found = []
-    for path, message, origin in _findings(schema, validator, instance):
+    for path, message, origin in _findings(parts, instance):
         keyword, value = origin if isinstance(origin, tuple) else (origin.kind.name, origin.instance)
         found.append(Violation(".".join(map(str, path)), keyword, value, message, path))
     return found
@@ -142,14 +150,17 @@ def wrong_type(error: msgspec.ValidationError) -> str:
     return f"{path}: {reason}" if path else reason
 
 
-def _findings(schema: object, validator: Draft202012Validator, instance: object) -> list[Finding]:
+def _findings(parts: Parts, instance: object) -> list[Finding]:
     found: list[Finding] = []
     try:
-        for finding in _Search(schema, validator).violations("", schema, instance, ()):
+        for finding in _Search(parts).violations("", parts.schema, instance, ()):
             if len(found) == MAX_PLACES:
                 found.append(((), "and more", ("", None)))
                 break
             found.append(finding)
+    except OverBudgetError:
+        if not found:
+            found.append(((), TOO_MUCH_WORK, ("", None)))
     except (ValueError, RecursionError):
         # No message can be written about a value that is nested too deeply.
         found.append(((), "nested too deeply", ("", None)))
@@ -157,25 +168,24 @@ def _findings(schema: object, validator: Draft202012Validator, instance: object)
 
 
 class _Search:
-    """One search for violations, with the validators of the parts that it has visited."""
+    """One search for violations."""
 
-    def __init__(self, schema: object, validator: Draft202012Validator) -> None:
-        self._schema = schema
-        self._registry: Registry | None = None
-        self._validators = {"": validator}
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._spending = Spending(MAX_WORK)
         self._budget = MAX_WEIGHT
 
     def violations(self, pointer: str, schema: Any, instance: Any, path: Path) -> Iterator[Finding]:
         """Yield the violations of the schema at a JSON pointer; of a heavy value those that its parts show."""
-        validator = self._validator(pointer)
-        if validator.is_valid(instance):
+        if self._parts.keeps(pointer, schema, instance, self._spending):
             return
         limit = max(self._budget, ALWAYS_LIGHT)
         weight = _weight(instance, limit)
-        if weight <= limit:
+        if weight <= limit and self._error_work(schema, instance, weight) <= MAX_ERROR_WORK:
             self._budget -= weight
+            validator = self._parts.validator(pointer, self._spending)
             yield from (
-                ((*path, *error.instance_path), _words(error, self._schema), error)
+                ((*path, *error.instance_path), _words(error, self._parts.schema), error)
                 for error in validator.iter_errors(instance)
             )
             return
@@ -184,13 +194,18 @@ class _Search:
             in_parts = True
             yield violation
         if not in_parts:
-            reason = _size_reason(schema, instance)
-            keyword = ("maxItems" if isinstance(instance, list) else "maxLength") if reason else ""
+            reason, keyword = _size_reason(schema, instance), ""
+            if reason:
+                keyword = "maxItems" if isinstance(instance, list) else "maxLength"
             yield path, msgspec.json.encode(instance).decode() + reason, (keyword, instance)
+
+    def _error_work(self, schema: Any, instance: Any, weight: int) -> int:
+        return self._parts.budget.error_work(schema, weight, partial(_depth, instance))
 
     def _in_parts(self, pointer: str, schema: Any, instance: Any, path: Path) -> Iterator[Finding]:
         if not isinstance(schema, dict):
             return
+        yield from self._in_branches(pointer, schema, instance, path)
         if isinstance(instance, dict):
             yield from self._in_members(pointer, schema, instance, path)
         elif _size_reason(schema, instance):
@@ -198,6 +213,19 @@ class _Search:
             return
         elif isinstance(instance, list) and "items" in schema and "prefixItems" not in schema:
             yield from self._in_items(f"{pointer}/items", schema["items"], instance, path)
+
+    def _in_branches(self, pointer: str, schema: dict[str, Any], instance: Any, path: Path) -> Iterator[Finding]:
+        """Yield the violations of the schemas that look at the value itself; of a choice, where one branch is left."""
+        if "$ref" in schema:
+            target = pointer_of(schema["$ref"])
+            yield from self.violations(target, part_at(self._parts.schema, target), instance, path)
+        for at, one in enumerate(schema.get("allOf", ())):
+            yield from self.violations(f"{pointer}/allOf/{at}", one, instance, path)
+        # The validator names the choice itself; where it cannot be asked, the branch that was meant says more.
+        for choice in ("anyOf", "oneOf") if self._parts.budget.loops > 1 else ():
+            left = plausible(schema.get(choice, []), instance)
+            if len(left) == 1:
+                yield from self.violations(f"{pointer}/{choice}/{left[0]}", schema[choice][left[0]], instance, path)
 
     def _in_members(
         self, pointer: str, schema: dict[str, Any], instance: dict[str, Any], path: Path
@@ -208,7 +236,7 @@ class _Search:
         members = schema.get("properties", {})
         for name, value in instance.items():
             if name in members:
-                member_pointer = f"{pointer}/properties/{_escape(name)}"
+                member_pointer = f"{pointer}/properties/{escaped(name)}"
                 yield from self.violations(member_pointer, members[name], value, (*path, name))
         if schema.get("additionalProperties") is False and "patternProperties" not in schema:
             # The message is cut before it has so many names.
@@ -220,26 +248,11 @@ class _Search:
                 yield path, message, ("additionalProperties", instance)
 
     def _in_items(self, pointer: str, schema: Any, instance: list[Any], path: Path) -> Iterator[Finding]:
-        run_validator = self._validator(pointer, of_items=True)
         for start in range(0, len(instance), RUN_LENGTH):
             run = instance[start : start + RUN_LENGTH]
-            if not run_validator.is_valid(run):
+            if not self._parts.keeps_all(pointer, schema, run, self._spending):
                 for index, item in enumerate(run, start):
                     yield from self.violations(pointer, schema, item, (*path, index))
-
-    def _validator(self, pointer: str, *, of_items: bool = False) -> Draft202012Validator:
-        """Return the validator of the schema at a JSON pointer, or of arrays whose items keep that schema."""
-        key = f"[]{pointer}" if of_items else pointer
-        if key not in self._validators:
-            from jsonschema_rs import Draft202012Validator, Registry
-
-            if self._registry is None:
-                self._registry = Registry([(WHOLE, self._schema)])  # type: ignore[list-item]
-            # A reference, so that references within the schema lead to where they led in the whole.
-            part: dict[str, Any] = {"$ref": f"{WHOLE}#{pointer}"}
-            part = {"items": part} if of_items else part
-            self._validators[key] = Draft202012Validator(part, registry=self._registry)
-        return self._validators[key]
 
 
 def _words(error: ValidationError, schema: object) -> str:
@@ -293,6 +306,20 @@ def _weight(value: object, limit: int) -> int:
     return weight + len(uncounted)
 
 
+def _depth(value: object) -> int:
+    """Return how deeply a light value is nested."""
+    depth, level = 0, [value]
+    while level:
+        depth += 1
+        level = [
+            inner
+            for part in level
+            if isinstance(part, list | dict)
+            for inner in (part if isinstance(part, list) else part.values())
+        ]
+    return depth
+
+
 def _size_reason(schema: Any, value: object) -> str:
     """Return the end of the validator's message for a list or a text that is longer than its schema allows."""
     if not isinstance(schema, dict):
@@ -302,13 +329,6 @@ def _size_reason(schema: Any, value: object) -> str:
     if isinstance(value, str) and "maxLength" in schema and len(value) > schema["maxLength"]:
         return f" is longer than {schema['maxLength']} characters"
     return ""
-
-
-def _escape(name: str) -> str:
-    """Return a name as a step of a JSON pointer in a URI."""
-    from urllib.parse import quote
-
-    return quote(name.replace("~", "~0").replace("/", "~1"))
 
 
 def _shown(path: Path) -> str:

@@ -13,14 +13,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 import msgspec
 
 from .arguments import ArgumentNames, names_in, plain_view, without_nulls
+from .parts import OverBudgetError, Parts, Spending
 from .places import Mark, Place, Violation, find_places, find_violations
+from .schema_budget import MAX_STEPS, MAX_WORK, check_budget
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -60,41 +62,63 @@ class ContractError(ValueError):
 
 
 class Contract:
-    """One compiled JSON Schema."""
+    """One compiled JSON Schema, with what it may cost to check a value."""
 
-    __slots__ = ("_compile", "_plain", "_schema", "_validator", "fingerprint", "is_valid")
+    __slots__ = ("_compile", "_free_bytes", "_is_valid", "_parts", "_plain", "_schema", "_size", "fingerprint")
 
-    def __init__(self, schema: object, fingerprint: str, draft: Any = None) -> None:
-        """Compile a schema; `draft` is the validator's class where the schema is of an older draft."""
-        if draft is None:
-            from jsonschema_rs import Draft202012Validator as draft  # noqa: N813 - it stands in the place of any other
+    def __init__(self, schema: Any, fingerprint: str, draft: Any = None) -> None:
+        """Compile a schema; `draft` is the validator's class where the schema is of an older draft.
 
+        Raises:
+            ValueError: the schema cannot be compiled, or is over its budget.
+        """
+        import jsonschema_rs
+
+        self._size = len(msgspec.json.encode(schema))
+        work = check_budget(schema, self._size).work
+        options = jsonschema_rs.FancyRegexOptions(backtrack_limit=MAX_STEPS)
         self._schema = schema
-        self._compile = draft
-        self._validator = draft(schema, retriever=_no_network)
-        self._plain: tuple[object, Draft202012Validator, frozenset[str]] | None = None
+        self._compile = partial(draft or jsonschema_rs.Draft202012Validator, pattern_options=options)
+        validator = self._compile(schema, retriever=_no_network)
+        self._is_valid = validator.is_valid
+        self._free_bytes = work.free_bytes
+        self._parts: Parts | Draft202012Validator = validator
+        self._plain: tuple[Parts, frozenset[str]] | None = None
         self.fingerprint = fingerprint
-        self.is_valid = self._validator.is_valid
+
+    def is_valid(self, instance: object, work: int = MAX_WORK) -> bool:
+        """Return whether a value keeps the contract; one that takes more than some work to be checked does not."""
+        if len(msgspec.json.encode(instance)) <= self._free_bytes:
+            return self._is_valid(instance)
+        try:
+            return self._in_parts().keeps("", self._schema, instance, Spending(work))
+        except OverBudgetError:
+            return False
 
     def places(self, instance: object) -> list[Place]:
         """Return the places where a value breaks the contract, the first ten at most."""
-        schema, validator, nullable = self._plain_view()
-        return find_places(schema, validator, without_nulls(instance, nullable))
+        parts, nullable = self._plain_view()
+        return find_places(parts, without_nulls(instance, nullable))
 
     def violations(self, instance: object) -> list[Violation]:
         """Return the same places with the keyword and the value of each."""
-        schema, validator, nullable = self._plain_view()
-        return find_violations(schema, validator, without_nulls(instance, nullable))
+        parts, nullable = self._plain_view()
+        return find_violations(parts, without_nulls(instance, nullable))
 
-    def _plain_view(self) -> tuple[object, Draft202012Validator, frozenset[str]]:
+    def _in_parts(self) -> Parts:
+        if not isinstance(self._parts, Parts):
+            self._parts = Parts(self._schema, self._size, self._compile, self._parts)
+        return self._parts
+
+    def _plain_view(self) -> tuple[Parts, frozenset[str]]:
         if self._plain is None:
-            self._plain = self._compile_plain()
+            schema, nullable = plain_view(self._schema)
+            if schema is self._schema:
+                parts = self._in_parts()
+            else:
+                parts = Parts(schema, self._size, self._compile, self._compile(schema, retriever=_no_network))
+            self._plain = parts, nullable
         return self._plain
-
-    def _compile_plain(self) -> tuple[object, Draft202012Validator, frozenset[str]]:
-        schema, nullable = plain_view(self._schema)
-        is_same = schema is self._schema
-        return schema, self._validator if is_same else self._compile(schema, retriever=_no_network), nullable
 
     def validate(self, instance: object) -> None:
         """Raise ContractError, which holds each place, if a value breaks the contract.

@@ -1,0 +1,254 @@
+"""Parts: a value that is too large to be checked in one step, checked member by member and item by item. Pure.
+
+    the whole ── work within a step ──▶ the validator
+              └─ more ── its own keywords, then each member and item by the schema for it ──▶ the same again
+
+The validator works in one step that nothing can interrupt. The work of all steps together has a budget too; a value
+that passes it is refused, never let through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import quote
+
+from .schema_budget import COMPILED_FACTOR, MOST_BYTES, SchemaBudget, ValueSize, measure_value, part_at
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Draft202012Validator, Registry
+
+__all__ = ["STEP_WORK", "OverBudgetError", "Parts", "Spending"]
+
+STEP_WORK: Final = 2_000_000
+"""The work of one step of the validator: 20 ms."""
+MEASURE_WORK: Final = 8
+"""The work of measuring one part of a value."""
+COMPILE_WORK: Final = 8
+"""The work of compiling one byte of a schema."""
+RUN_LENGTH: Final = 4_096
+"""The most items that are measured and checked at once."""
+WHOLE: Final = "urn:signet:whole-contract"
+
+OWN: Final = frozenset(
+    ("type", "required", "minItems", "maxItems", "minProperties", "maxProperties", "dependentRequired")
+)
+"""The keywords that cost the same however large an array or an object is."""
+LOOKING: Final = frozenset(
+    ("enum", "const", "uniqueItems", "contains", "minContains", "maxContains", "propertyNames", "dependentSchemas",
+     "dependencies", "additionalItems", "unevaluatedItems", "unevaluatedProperties", "$dynamicRef", "$recursiveRef",
+     "extends", "disallow")
+)  # fmt: skip
+"""The keywords that look at all of an array or object at once."""
+LONE_REFERENCE: Final = ("draft-04", "draft-06", "draft-07")
+"""The drafts in which a reference has no keywords beside it."""
+
+
+class OverBudgetError(ValueError):
+    """A value takes more work to be checked than may be spent on it."""
+
+
+class Spending:
+    """The work that may still be spent on one check."""
+
+    def __init__(self, work: int) -> None:
+        self.left = work
+
+    def spend(self, work: int) -> None:
+        """Count some work; raise OverBudgetError if so much is not left."""
+        self.left -= work
+        if self.left < 0:
+            raise OverBudgetError
+
+
+class Parts:
+    """The parts of one schema, each compiled when it is first needed."""
+
+    def __init__(self, schema: Any, size: int, draft: Callable[..., Draft202012Validator], whole: Any) -> None:
+        """Take a schema, the size of its text, the class of its draft, and its validator."""
+        self.schema = schema
+        self.budget = SchemaBudget(schema)
+        self._size = size
+        self._draft = draft
+        self._registry: Registry | None = None
+        self._validators: dict[str, Any] = {"": whole}
+        named = schema.get("$schema") if isinstance(schema, dict) else None
+        self._lone = isinstance(named, str) and any(draft in named for draft in LONE_REFERENCE)
+
+    def keeps(self, pointer: str, part: Any, value: Any, spending: Spending) -> bool:
+        """Return whether a value keeps the part of the schema at a JSON pointer.
+
+        Raises:
+            OverBudgetError: that takes too much work.
+        """
+        try:
+            return self._keeps(pointer, part, value, spending)
+        except RecursionError:
+            raise OverBudgetError from None
+
+    def keeps_all(self, pointer: str, part: Any, items: list[Any], spending: Spending) -> bool:
+        """Return whether each of some items keeps the part of the schema at a JSON pointer."""
+        try:
+            return all(self._keeps(*one, spending) for one in self._runs(pointer, part, items, spending))
+        except RecursionError:
+            raise OverBudgetError from None
+
+    def validator(self, pointer: str, spending: Spending, *, of_items: bool = False) -> Draft202012Validator:
+        """Return the validator of the part at a JSON pointer, or of arrays whose items keep that part."""
+        key = f"[]{pointer}" if of_items else pointer
+        if key not in self._validators:
+            if self._registry is None:
+                from jsonschema_rs import Registry
+
+                self._registry = Registry([(WHOLE, self.schema)])
+            # A reference, so that references within the schema lead to where they led in the whole.
+            part: dict[str, Any] = {"$ref": f"{WHOLE}#{pointer}"}
+            self._keep(key, {"items": part} if of_items else part, spending, registry=self._registry)
+        return cast("Draft202012Validator", self._validators[key])
+
+    def _own(self, pointer: str, part: dict[str, Any], spending: Spending) -> Draft202012Validator:
+        """Return the validator of the keywords of a part that do not look into arrays and objects."""
+        key = f"={pointer}"
+        if key not in self._validators:
+            self._keep(key, {name: part[name] for name in part.keys() & OWN}, spending)
+        return cast("Draft202012Validator", self._validators[key])
+
+    def _keep(self, key: str, schema: dict[str, Any], spending: Spending, **more: Any) -> None:
+        spending.spend(self._size * COMPILE_WORK)
+        if len(self._validators) * self._size * COMPILED_FACTOR > MOST_BYTES * COMPILED_FACTOR:
+            self._validators = {"": self._validators[""]}
+        self._validators[key] = self._draft(schema, **more)
+
+    def _keeps(self, pointer: str, part: Any, value: Any, spending: Spending) -> bool:
+        if not isinstance(part, dict):
+            return part is not False
+        size = self._measured(part, value, spending)
+        work = self.budget.of(part).of(size)
+        if work <= STEP_WORK:
+            spending.spend(work)
+            return self.validator(pointer, spending).is_valid(value)
+        if not isinstance(value, list | dict) or part.keys() & LOOKING:
+            raise OverBudgetError
+        if "$ref" in part and self._lone:
+            return self._keeps_branches(pointer, part, value, spending)
+        return (
+            self._own(pointer, part, spending).is_valid(value)
+            and self._keeps_branches(pointer, part, value, spending)
+            and all(self._keeps(*one, spending) for one in self._inside(pointer, part, value, spending))
+        )
+
+    def _measured(self, part: Any, value: Any, spending: Spending) -> ValueSize:
+        most = STEP_WORK // max(1, self.budget.of(part).per_value)
+        size = measure_value(value, most)
+        spending.spend(size.values * MEASURE_WORK)
+        return size
+
+    def _keeps_branches(self, pointer: str, part: dict[str, Any], value: Any, spending: Spending) -> bool:
+        """Return whether a value keeps the schemas of a part that look at the value itself."""
+
+        def keeps(*steps: str | int) -> bool:
+            where, one = pointer, part
+            for step in steps:
+                where, one = f"{where}/{step}", one[step]  # type: ignore[index]
+            return self._keeps(where, one, value, spending)
+
+        if "$ref" in part:
+            target = pointer_of(part["$ref"])
+            if not self._keeps(target, part_at(self.schema, target), value, spending):
+                return False
+        if not all(keeps("allOf", at) for at in range(len(part.get("allOf", ())))):
+            return False
+        if "anyOf" in part and not any(keeps("anyOf", at) for at in plausible(part["anyOf"], value)):
+            return False
+        if "oneOf" in part and sum(keeps("oneOf", at) for at in plausible(part["oneOf"], value)) != 1:
+            return False
+        if "not" in part and keeps("not"):
+            return False
+        if "if" in part:
+            then = "then" if keeps("if") else "else"
+            return then not in part or keeps(then)
+        return True
+
+    def _inside(
+        self, pointer: str, part: dict[str, Any], value: Any, spending: Spending
+    ) -> Iterator[tuple[str, Any, Any]]:
+        """Yield each member or run of items of a value, with the schema for it and where that is."""
+        if isinstance(value, dict):
+            for name, inner in value.items():
+                yield from ((where, one, inner) for where, one in self.members(pointer, part, name))
+            return
+        first = part.get("prefixItems", part["items"] if isinstance(part.get("items"), list) else ())
+        where = "prefixItems" if "prefixItems" in part else "items"
+        for at, one in enumerate(first[: len(value)]):
+            yield f"{pointer}/{where}/{at}", one, value[at]
+        if isinstance(part.get("items"), dict | bool):
+            yield from self._runs(f"{pointer}/items", part["items"], value[len(first) :], spending)
+
+    def _runs(self, pointer: str, part: Any, items: list[Any], spending: Spending) -> Iterator[tuple[str, Any, Any]]:
+        """Check items in runs of one step each; yield those that are too large for one."""
+        if not isinstance(part, dict):
+            yield from ((pointer, part, item) for item in items[: 0 if part else 1])
+            return
+        for start in range(0, len(items), RUN_LENGTH):
+            yield from self._run(pointer, part, items[start : start + RUN_LENGTH], spending)
+
+    def _run(self, pointer: str, part: Any, run: list[Any], spending: Spending) -> Iterator[tuple[str, Any, Any]]:
+        work = self.budget.of(part).of(self._measured(part, run, spending))
+        if work <= STEP_WORK:
+            spending.spend(work)
+            if not self.validator(pointer, spending, of_items=True).is_valid(run):
+                # Nothing keeps False.
+                yield pointer, False, None
+        elif len(run) == 1:
+            yield pointer, part, run[0]
+        else:
+            for half in (run[: len(run) // 2], run[len(run) // 2 :]):
+                yield from self._run(pointer, part, half, spending)
+
+    def members(self, pointer: str, part: dict[str, Any], name: str) -> Iterator[tuple[str, Any]]:
+        """Yield the schemas for the member of a name, and where they are."""
+        is_known = False
+        if name in part.get("properties", ()):
+            is_known = True
+            yield f"{pointer}/properties/{escaped(name)}", part["properties"][name]
+        for pattern, one in part.get("patternProperties", {}).items():
+            if self._draft({"pattern": pattern}).is_valid(name):
+                is_known = True
+                yield f"{pointer}/patternProperties/{escaped(pattern)}", one
+        if not is_known and "additionalProperties" in part:
+            yield f"{pointer}/additionalProperties", part["additionalProperties"]
+
+
+def pointer_of(reference: Any) -> str:
+    """Return the JSON pointer of a reference to a part of the same schema; raise OverBudgetError for another one."""
+    if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
+        raise OverBudgetError
+    return reference[1:]
+
+
+def plausible(branches: list[Any], value: Any) -> list[int]:
+    """Return the places of the branches that a value may keep, by their types and by the constants of their members."""
+    return [at for at, branch in enumerate(branches) if _is_plausible(branch, value)]
+
+
+def _is_plausible(branch: Any, value: Any) -> bool:
+    if not isinstance(branch, dict):
+        return branch is not False
+    kind = branch.get("type")
+    wanted = "object" if isinstance(value, dict) else "array"
+    if kind is not None and wanted not in (kind if isinstance(kind, list) else [kind]):
+        return False
+    if not isinstance(value, dict):
+        return True
+    members = branch.get("properties")
+    for name, one in members.items() if isinstance(members, dict) else ():
+        if isinstance(one, dict) and name in value and isinstance(value[name], str):
+            known = one.get("enum", [one["const"]] if "const" in one else None)
+            if known is not None and value[name] not in known:
+                return False
+    return not any(name not in value for name in branch.get("required", ()))
+
+
+def escaped(name: str) -> str:
+    """Return a name as a step of a JSON pointer in a URI."""
+    return quote(name.replace("~", "~0").replace("/", "~1"))
