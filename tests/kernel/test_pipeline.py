@@ -648,9 +648,9 @@ class Watched(Pipeline):
 
     where = 0
 
-    def finish(self, ready: PreparedCall, value: object) -> Outcome:
+    def finish(self, ready: PreparedCall, value: object, *work: int) -> Outcome:
         self.where = threading.get_ident()
-        return super().finish(ready, value)
+        return super().finish(ready, value, *work)
 
 
 @pytest.mark.parametrize("heavy", [True, False])

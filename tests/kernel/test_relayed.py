@@ -27,7 +27,7 @@ def finished(
 ) -> Outcome:
     tool = Tool(name="count", slug="x.count", title="", description="", args=dict, run=print, relays=True, **facts)
     io = ToolIO(Contract({}, ""), Contract(PROMISED, ""), None, promises_output=promises_output)
-    return finish_relayed(PreparedCall(Call("count", {}, NULL_CONTEXT), tool, io, {}), reply, rules, broken)
+    return finish_relayed(PreparedCall(Call("count", {}, NULL_CONTEXT), tool, io, {}), reply, rules, broken, 1_000)
 
 
 def result(structured: bytes | None, content: bytes = b'[{"type":"text","text":"1"}]') -> Relayed:

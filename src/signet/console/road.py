@@ -19,6 +19,7 @@ import msgspec
 from signet.kernel.errors import Fault
 from signet.kernel.outcome import Call, Outcome, PreparedCall, Relayed
 from signet.kernel.pipeline import Pipeline
+from signet.kernel.schema_budget import THREAD_WORK
 from signet.kernel.upstream import UpstreamVisit
 
 __all__ = ["ROAD", "Attempt", "Road", "Span", "TimedPipeline", "timed", "visitor"]
@@ -125,10 +126,10 @@ class TimedPipeline(Pipeline):
             road.has_upstream = runtime is not None and runtime.upstream is not None
         return prepared
 
-    def finish(self, prepared: PreparedCall, value: object) -> Outcome:
+    def finish(self, prepared: PreparedCall, value: object, work: int = THREAD_WORK) -> Outcome:
         """Check the result."""
         road, start_s = ROAD.get(), perf_counter()
-        outcome = super().finish(prepared, value)
+        outcome = super().finish(prepared, value, work)
         if road is not None:
             road.spans["finish"] = Span(start_s, perf_counter())
             road.finished, road.value = outcome, value

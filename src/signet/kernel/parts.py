@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote
 
-from .schema_budget import COMPILED_FACTOR, MOST_BYTES, SchemaBudget, ValueSize, measure_value, part_at
+from .schema_budget import MAX_COMPILED_BYTES, SchemaBudget, ValueSize, measure_value, part_at
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, Registry
@@ -24,8 +24,8 @@ STEP_WORK: Final = 2_000_000
 """The work of one step of the validator: 20 ms."""
 MEASURE_WORK: Final = 8
 """The work of measuring one part of a value."""
-COMPILE_WORK: Final = 8
-"""The work of compiling one byte of a schema."""
+COMPILED_PER_WORK: Final = 8
+"""The bytes of a compiled schema that take one unit of work to be made."""
 RUN_LENGTH: Final = 4_096
 """The most items that are measured and checked at once."""
 WHOLE: Final = "urn:signet:whole-contract"
@@ -44,7 +44,7 @@ LONE_REFERENCE: Final = ("draft-04", "draft-06", "draft-07")
 """The drafts in which a reference has no keywords beside it."""
 
 
-class OverBudgetError(ValueError):
+class OverBudgetError(Exception):
     """A value takes more work to be checked than may be spent on it."""
 
 
@@ -64,11 +64,10 @@ class Spending:
 class Parts:
     """The parts of one schema, each compiled when it is first needed."""
 
-    def __init__(self, schema: Any, size: int, draft: Callable[..., Draft202012Validator], whole: Any) -> None:
-        """Take a schema, the size of its text, the class of its draft, and its validator."""
+    def __init__(self, schema: Any, draft: Callable[..., Draft202012Validator], whole: Any) -> None:
+        """Take a schema, the class of its draft, and its validator."""
         self.schema = schema
         self.budget = SchemaBudget(schema)
-        self._size = size
         self._draft = draft
         self._registry: Registry | None = None
         self._validators: dict[str, Any] = {"": whole}
@@ -114,15 +113,17 @@ class Parts:
         return cast("Draft202012Validator", self._validators[key])
 
     def _keep(self, key: str, schema: dict[str, Any], spending: Spending, **more: Any) -> None:
-        spending.spend(self._size * COMPILE_WORK)
-        if len(self._validators) * self._size * COMPILED_FACTOR > MOST_BYTES * COMPILED_FACTOR:
+        spending.spend(self.budget.compiled_bytes // COMPILED_PER_WORK)
+        if len(self._validators) * self.budget.compiled_bytes > MAX_COMPILED_BYTES:
             self._validators = {"": self._validators[""]}
         self._validators[key] = self._draft(schema, **more)
 
-    def _keeps(self, pointer: str, part: Any, value: Any, spending: Spending) -> bool:
+    def _keeps(
+        self, pointer: str, part: Any, value: Any, spending: Spending, known_size: ValueSize | None = None
+    ) -> bool:
         if not isinstance(part, dict):
             return part is not False
-        size = self._measured(part, value, spending)
+        size = known_size or _measured(value, spending)
         work = self.budget.of(part).of(size)
         if work <= STEP_WORK:
             spending.spend(work)
@@ -130,31 +131,27 @@ class Parts:
         if not isinstance(value, list | dict) or part.keys() & LOOKING:
             raise OverBudgetError
         if "$ref" in part and self._lone:
-            return self._keeps_branches(pointer, part, value, spending)
+            return self._keeps_branches(pointer, part, value, spending, size)
         return (
             self._own(pointer, part, spending).is_valid(value)
-            and self._keeps_branches(pointer, part, value, spending)
+            and self._keeps_branches(pointer, part, value, spending, size)
             and all(self._keeps(*one, spending) for one in self._inside(pointer, part, value, spending))
         )
 
-    def _measured(self, part: Any, value: Any, spending: Spending) -> ValueSize:
-        most = STEP_WORK // max(1, self.budget.of(part).per_value)
-        size = measure_value(value, most)
-        spending.spend(size.values * MEASURE_WORK)
-        return size
-
-    def _keeps_branches(self, pointer: str, part: dict[str, Any], value: Any, spending: Spending) -> bool:
+    def _keeps_branches(
+        self, pointer: str, part: dict[str, Any], value: Any, spending: Spending, size: ValueSize
+    ) -> bool:
         """Return whether a value keeps the schemas of a part that look at the value itself."""
 
         def keeps(*steps: str | int) -> bool:
             where, one = pointer, part
             for step in steps:
                 where, one = f"{where}/{step}", one[step]  # type: ignore[index]
-            return self._keeps(where, one, value, spending)
+            return self._keeps(where, one, value, spending, size)
 
         if "$ref" in part:
             target = pointer_of(part["$ref"])
-            if not self._keeps(target, part_at(self.schema, target), value, spending):
+            if not self._keeps(target, part_at(self.schema, target), value, spending, size):
                 return False
         if not all(keeps("allOf", at) for at in range(len(part.get("allOf", ())))):
             return False
@@ -193,7 +190,7 @@ class Parts:
             yield from self._run(pointer, part, items[start : start + RUN_LENGTH], spending)
 
     def _run(self, pointer: str, part: Any, run: list[Any], spending: Spending) -> Iterator[tuple[str, Any, Any]]:
-        work = self.budget.of(part).of(self._measured(part, run, spending))
+        work = self.budget.of(part).of(_measured(run, spending))
         if work <= STEP_WORK:
             spending.spend(work)
             if not self.validator(pointer, spending, of_items=True).is_valid(run):
@@ -217,6 +214,12 @@ class Parts:
                 yield f"{pointer}/patternProperties/{escaped(pattern)}", one
         if not is_known and "additionalProperties" in part:
             yield f"{pointer}/additionalProperties", part["additionalProperties"]
+
+
+def _measured(value: Any, spending: Spending) -> ValueSize:
+    size = measure_value(value, STEP_WORK)
+    spending.spend(size.parts * MEASURE_WORK)
+    return size
 
 
 def pointer_of(reference: Any) -> str:

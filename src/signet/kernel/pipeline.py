@@ -30,8 +30,10 @@ from .errors import (
 )
 from .gate import Gate, run_behind_gate
 from .outcome import Call, Outcome, PreparedCall, Relayed
+from .parts import OverBudgetError
 from .places import marks_in_words, place_of_type
 from .relayed import finish_relayed, oversized
+from .schema_budget import THREAD_WORK
 from .schemas import PREFIX, Contract, ContractError, SchemaRegistry, ToolIO
 from .tools import Tool, Toolbox, ToolsetRuntime
 from .validation import RULES, Mode
@@ -209,10 +211,16 @@ class Pipeline:
             return None, names.ignored(arguments)
         return misspelt_argument(tool.name, *near), names.ignored(arguments, near[0])
 
-    def finish(self, prepared: PreparedCall, value: object) -> Outcome:
-        """Encode the value that a tool returned or raised, and check its size and its output contract."""
+    def finish(self, prepared: PreparedCall, value: object, work: int = THREAD_WORK) -> Outcome:
+        """Encode the value that a tool returned or raised, and check its size and its output contract.
+
+        A result that takes more than some work to be checked breaks its contract.
+
+        Raises:
+            OverBudgetError: without any such work, the result takes more steps than one to be checked.
+        """
         if isinstance(value, Relayed):
-            return finish_relayed(prepared, value, self._rules[prepared.tool.mode], self._broken)
+            return finish_relayed(prepared, value, self._rules[prepared.tool.mode], self._broken, work)
         if isinstance(value, EncodedResult):
             if value.is_large:
                 return self._finish_large(prepared, value)
@@ -236,7 +244,7 @@ class Pipeline:
             return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation, ignored=ignored)
         contract = prepared.io.output_validator
         checks, enforces = self._rules[tool.mode]
-        if checks and not contract.is_valid(result):
+        if checks and not contract.is_valid(result, work):
             fault = self._broken(tool, contract, result)
             if enforces:
                 return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation, ignored=ignored)
@@ -311,7 +319,12 @@ class Pipeline:
         if prepared.tool.validate_in_thread and not (isinstance(value, Relayed) and len(value.body) < PIECE_BYTES):
             wait.now = "checking the result"
             return self.notify(await in_thread(self.finish, prepared, value), started_s)
-        return self.notify(self.finish(prepared, value), started_s)
+        try:
+            outcome = self.finish(prepared, value, 0)
+        except OverBudgetError:
+            wait.now = "checking the result"
+            outcome = await in_thread(self.finish, prepared, value)
+        return self.notify(outcome, started_s)
 
     def _deadlines_of(self, loop: asyncio.AbstractEventLoop) -> Deadlines:
         if self._deadlines is None or self._deadlines.loop is not loop:

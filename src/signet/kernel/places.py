@@ -261,9 +261,10 @@ def _words(error: ValidationError, schema: object) -> str:
     if keyword not in {"pattern", "not"} and not (keyword == "propertyNames" and error.schema_path[-1] == "pattern"):
         return error.message
     part = _schema_at(schema, error.schema_path[:-1])
-    if keyword == "not" and PATTERN not in part.get("not", {}):
+    forbidden = part.get("not")
+    if keyword == "not" and not (isinstance(forbidden, dict) and PATTERN in forbidden):
         return error.message
-    if keyword == "not" and part["not"] == NO_LINE_BREAKS:
+    if keyword == "not" and forbidden == NO_LINE_BREAKS:
         return f"{_value(error.instance)} has a line break, and must have none"
     examples = part.get("examples")
     example = f", such as {_value(examples[0])}" if isinstance(examples, list) and examples else ""

@@ -22,10 +22,11 @@ def finish_relayed(
     reply: Relayed,
     rules: tuple[bool, bool],
     broken: Callable[[Tool, Contract, object], Fault],
+    work: int,
 ) -> Outcome:
     """Return the outcome of a reply; errors of the server, and its questions to the caller, promise nothing.
 
-    `rules` are whether the output contract is checked, and whether it is enforced.
+    `rules` are whether the output contract is checked, and whether it is enforced; `work` is what a check may cost.
     """
     call, tool, shadow_violation = prepared.call, prepared.tool, prepared.shadow_violation
     if reply.fault is not None or not reply.is_final:
@@ -37,14 +38,14 @@ def finish_relayed(
         )
     fault, result = None, None
     if checks and prepared.io.promises_output:
-        fault, result = _checked(prepared, reply, broken)
+        fault, result = _checked(prepared, reply, broken, work)
     if fault is not None and enforces:
         return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation)
     return Outcome(call, tool, result, _value_of(reply), None, shadow_violation or fault, relayed=reply)
 
 
 def _checked(
-    prepared: PreparedCall, reply: Relayed, broken: Callable[[Tool, Contract, object], Fault]
+    prepared: PreparedCall, reply: Relayed, broken: Callable[[Tool, Contract, object], Fault], work: int
 ) -> tuple[Fault | None, object]:
     """Return the fault of structured content that breaks its contract, and its value."""
     tool, contract = prepared.tool, prepared.io.output_validator
@@ -52,7 +53,7 @@ def _checked(
         return _broken_as_a_whole(tool, NOT_STRUCTURED), None
     try:
         result = decode_in_chunks(reply.structured)
-        return None if contract.is_valid(result) else broken(tool, contract, result), result
+        return None if contract.is_valid(result, work) else broken(tool, contract, result), result
     except (ValueError, RecursionError) as error:
         # JSON by its grammar, and yet no value: a number may be out of range.
         return broken_promise(tool.name, error, UNREADABLE).at("output"), None

@@ -19,10 +19,11 @@ from typing import Any, Final, NamedTuple
 from .pattern_size import PatternSize, measure_pattern
 
 __all__ = [
-    "COMPILED_FACTOR",
+    "MAX_COMPILED_BYTES",
     "MAX_STEPS",
     "MAX_WORK",
     "MOST_BYTES",
+    "THREAD_WORK",
     "SchemaBudget",
     "ValueSize",
     "Work",
@@ -33,13 +34,17 @@ __all__ = [
 
 MAX_WORK: Final = 5_000_000
 """The work of one check on the event loop: 50 ms."""
+THREAD_WORK: Final = 200_000_000
+"""The work of one check in a thread, in steps between which others go on: 2 s."""
 MAX_PER_VALUE: Final = 50_000
 """The most work that a schema may ask for at one part of a value."""
 MAX_COMPILED_BYTES: Final = 32 << 20
 """The memory of a compiled schema; to compile it takes 50 ms."""
-COMPILED_FACTOR: Final = 60
-"""The memory of a compiled schema without its patterns, for each byte of its text."""
-MOST_BYTES: Final = MAX_COMPILED_BYTES // COMPILED_FACTOR
+OBJECT_BYTES: Final = 1_500
+OTHER_BYTES: Final = 300
+"""What an object and any other value of a schema take when they are compiled."""
+MOST_BYTES: Final = 1 << 20
+"""The largest text of a schema."""
 MAX_DEPTH: Final = 200
 
 WORK_PER_BYTE: Final = 12
@@ -83,6 +88,8 @@ class ValueSize(NamedTuple):
     chars: int
     """The characters of its texts and names."""
     texts: int
+    parts: int
+    """Its parts, each counted once."""
 
 
 class Work(NamedTuple):
@@ -138,6 +145,8 @@ class SchemaBudget:
 
     def __init__(self, schema: Any) -> None:
         self._root = schema
+        self.compiled_bytes = _compiled_bytes(schema)
+        """The memory that it takes when it is compiled."""
         self._known: dict[int, Work] = {}
         self._begun: set[int] = set()
         self._circles: dict[int, Any] = {}
@@ -254,23 +263,33 @@ class SchemaBudget:
         return part_at(part, fragment)
 
 
-def check_budget(schema: Any, size: int) -> SchemaBudget:
+def check_budget(schema: Any, size: int, most: int = MAX_PER_VALUE) -> SchemaBudget:
     """Return the budget of a schema whose text has a size in bytes.
 
     Raises:
-        ValueError: the schema is too dear to compile, or may look at a value too often.
+        ValueError: the schema is too dear to compile, or may look at one part of a value too often.
     """
     if size > MOST_BYTES:
         raise ValueError(f"it is larger than {MOST_BYTES:,} bytes")
-    compiled = size * COMPILED_FACTOR + sum(one.program_bytes for one in map(_sized, set(_patterns(schema))))
-    if compiled > MAX_COMPILED_BYTES:
-        raise ValueError(f"its patterns take more than {MAX_COMPILED_BYTES >> 20} MiB when they are compiled")
     budget = SchemaBudget(schema)
-    if budget.work.per_value > MAX_PER_VALUE:
-        raise ValueError(f"its references make it look at a value more than {MAX_PER_VALUE:,} times")
+    if budget.compiled_bytes > MAX_COMPILED_BYTES:
+        raise ValueError(f"it takes more than {MAX_COMPILED_BYTES >> 20} MiB when it is compiled")
+    if budget.work.per_value > most:
+        raise ValueError(f"its references make it look at a value more than {most:,} times")
     if not budget.work.free_bytes:
         raise ValueError("its patterns take too long on a short text")
     return budget
+
+
+def _compiled_bytes(schema: Any) -> int:
+    """Return about how much memory a schema takes when it is compiled."""
+    size = 0
+    patterns: set[str] = set()
+    for part in _all_values(schema):
+        size += OBJECT_BYTES if isinstance(part, dict) else OTHER_BYTES
+        if isinstance(part, dict):
+            patterns.update(_patterns(part))
+    return size + sum(_sized(one).program_bytes for one in patterns)
 
 
 def measure_value(value: Any, most: int) -> ValueSize:
@@ -278,22 +297,25 @@ def measure_value(value: Any, most: int) -> ValueSize:
 
     Level by level: a call for each part would take longer than its check.
     """
-    values = chars = texts = 0
+    parts = chars = texts = surplus = 0
     level = [value]
     while level:
-        values += len(level)
+        parts += len(level)
         strings = [part for part in level if part.__class__ is str]
         dicts = [part for part in level if part.__class__ is dict]
         lists = [part for part in level if part.__class__ is list]
         texts += len(strings) + sum(map(len, dicts))
         chars += sum(map(len, strings)) + sum(map(len, chain.from_iterable(dicts)))
         if len(strings) + len(dicts) + len(lists) < len(level):
-            values += sum([_surplus(part) for part in level if part.__class__ in NUMBERS and not -LARGE < part < LARGE])
+            surplus += sum(
+                [_surplus(part) for part in level if part.__class__ in NUMBERS and not -LARGE < part < LARGE]
+            )
         below = sum(map(len, dicts)) + sum(map(len, lists))
-        if values + below > most:
-            return ValueSize(values + below, chars, texts)
+        if parts + below > most:
+            parts += below
+            break
         level = list(chain.from_iterable((*lists, *map(dict.values, dicts))))
-    return ValueSize(values, chars, texts)
+    return ValueSize(parts + surplus, chars, texts, parts)
 
 
 def _surplus(number: float) -> int:
@@ -343,14 +365,11 @@ def _all_values(value: Any) -> Iterator[Any]:
         unseen += part if isinstance(part, list) else part.values() if isinstance(part, dict) else ()
 
 
-def _patterns(schema: Any) -> Iterator[str]:
-    """Yield every pattern in a schema, also where it is in a part that nothing refers to."""
-    for part in _all_values(schema):
-        if isinstance(part, dict):
-            if isinstance(part.get("pattern"), str):
-                yield part["pattern"]
-            if isinstance(part.get("patternProperties"), dict):
-                yield from part["patternProperties"]
+def _patterns(part: dict[str, Any]) -> Iterator[str]:
+    if isinstance(part.get("pattern"), str):
+        yield part["pattern"]
+    if isinstance(part.get("patternProperties"), dict):
+        yield from part["patternProperties"]
 
 
 def _is_scalar(value: Any) -> bool:

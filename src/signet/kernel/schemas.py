@@ -64,7 +64,7 @@ class ContractError(ValueError):
 class Contract:
     """One compiled JSON Schema, with what it may cost to check a value."""
 
-    __slots__ = ("_compile", "_free_bytes", "_is_valid", "_parts", "_plain", "_schema", "_size", "fingerprint")
+    __slots__ = ("_compile", "_free_bytes", "_is_valid", "_parts", "_plain", "_schema", "fingerprint")
 
     def __init__(self, schema: Any, fingerprint: str, draft: Any = None) -> None:
         """Compile a schema; `draft` is the validator's class where the schema is of an older draft.
@@ -74,8 +74,7 @@ class Contract:
         """
         import jsonschema_rs
 
-        self._size = len(msgspec.json.encode(schema))
-        work = check_budget(schema, self._size).work
+        work = check_budget(schema, len(msgspec.json.encode(schema))).work
         options = jsonschema_rs.FancyRegexOptions(backtrack_limit=MAX_STEPS)
         self._schema = schema
         self._compile = partial(draft or jsonschema_rs.Draft202012Validator, pattern_options=options)
@@ -87,9 +86,15 @@ class Contract:
         self.fingerprint = fingerprint
 
     def is_valid(self, instance: object, work: int = MAX_WORK) -> bool:
-        """Return whether a value keeps the contract; one that takes more than some work to be checked does not."""
+        """Return whether a value keeps the contract; one that takes more than some work to be checked does not.
+
+        Raises:
+            OverBudgetError: without any such work, the value takes more steps than one to be checked.
+        """
         if len(msgspec.json.encode(instance)) <= self._free_bytes:
             return self._is_valid(instance)
+        if not work:
+            raise OverBudgetError
         try:
             return self._in_parts().keeps("", self._schema, instance, Spending(work))
         except OverBudgetError:
@@ -107,7 +112,7 @@ class Contract:
 
     def _in_parts(self) -> Parts:
         if not isinstance(self._parts, Parts):
-            self._parts = Parts(self._schema, self._size, self._compile, self._parts)
+            self._parts = Parts(self._schema, self._compile, self._parts)
         return self._parts
 
     def _plain_view(self) -> tuple[Parts, frozenset[str]]:
@@ -116,7 +121,7 @@ class Contract:
             if schema is self._schema:
                 parts = self._in_parts()
             else:
-                parts = Parts(schema, self._size, self._compile, self._compile(schema, retriever=_no_network))
+                parts = Parts(schema, self._compile, self._compile(schema, retriever=_no_network))
             self._plain = parts, nullable
         return self._plain
 

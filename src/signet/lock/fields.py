@@ -14,9 +14,9 @@ from msgspec import UNSET, UnsetType
 
 from signet.compatibility.satisfaction import example_of
 from signet.compatibility.verdict import Side, compare_schemas
+from signet.kernel.schema_budget import check_budget
 
 from .digest import canonical
-from .schema_cost import check_cost
 from .words import danger_of, property_paths, schema_words
 
 __all__ = ["RANKS", "FieldChange", "compare_field"]
@@ -127,7 +127,7 @@ def _flaw(field: str, old: Any, new: Any, *, prove: bool) -> FieldChange | None:
         try:
             for one in (old, new):
                 property_paths(one)
-                check_cost(one, MAX_COST)
+                check_budget(one, 0, MAX_COST)
         except ValueError as error:
             why = str(error)
     return FieldChange(field, "breaking", why, UNSET, old, new) if why else None

@@ -24,7 +24,7 @@ from signet.lock.snapshot import Snapshot
 
 from .dialogue import Answer, Dialogue
 from .hello import hello_as_said, hello_of
-from .listing import Listed, Terms, list_tools, name_of, nearest_of, slug_for, with_prefix
+from .listing import Flaws, Listed, Terms, list_tools, name_of, nearest_of, over_budget, slug_for, with_prefix
 from .messages import members
 from .snapshots import LISTS, has_template_for, lists_resource, text_of
 from .translation import capabilities_for, for_handshake, for_modern, listed_for_handshake
@@ -36,6 +36,8 @@ MEMBERS: Final = {"prompts/list": "prompts", "resources/list": "resources", "res
 """The field of a snapshot that holds each list."""
 
 
+LONG_LIST_BYTES: Final = 65_536
+"""The size from which a list of tools is looked at in a thread."""
 WAIT_S: Final = 5.0
 """How long a server that has not listed its tools holds up the others: clients give up after 10 s or more."""
 
@@ -170,7 +172,8 @@ class Catalogue:
 
     async def _read(self, server: WrappedServer, caller: RpcRequest | None) -> None:
         try:
-            self._take(server, await server.snapshot(caller))
+            snapshot = await server.snapshot(caller)
+            self._take(server, snapshot, await _weighed(snapshot))
             self._failed.discard(server.name)
         except Fault as fault:
             if self.sole is not None:
@@ -195,17 +198,18 @@ class Catalogue:
             self._log("server.not_listed", server=server.name, why=fault.message)
             return False
         # Another reader may have seen the change first: those who listen are told all the same.
-        self._take(server, now)
+        self._take(server, now, await _weighed(now))
         return True
 
-    def _take(self, server: WrappedServer, snapshot: Snapshot) -> None:
-        """Serve what a server lists from now on."""
+    def _take(self, server: WrappedServer, snapshot: Snapshot, weighed: list[Flaws] | None = None) -> None:
+        """Serve what a server lists from now on, but for tools whose schemas are over their budget."""
         if server.name in self._listed and self._snapshots[server.name] == snapshot:
             return
         self._snapshots[server.name] = snapshot
         prefix = f"{server.name}_" if self._prefixed else ""
         terms = Terms(server.name, prefix, server.modes, server.runner, self._log, server.learned)
-        self._listed[server.name] = [one for one in list_tools(snapshot.tools, terms) if self._is_own(server, one)]
+        listed_now = list_tools(snapshot.tools, terms, weighed)
+        self._listed[server.name] = [one for one in listed_now if self._is_own(server, one)]
         try:
             self._fill()
         except ValueError as error:
@@ -398,3 +402,10 @@ class Catalogue:
                 if server.name in self._snapshots and has(self._snapshots[server.name], uri):
                     return server
         raise ProtocolError(INVALID_PARAMS, f"Invalid params: no server lists the resource {uri[:200]!r}")
+
+
+async def _weighed(snapshot: Snapshot) -> list[Flaws] | None:
+    """Return what is over its budget in a list that takes long to be looked at; None for any other."""
+    if sum(len(bytes(entry)) for entry in snapshot.tools) <= LONG_LIST_BYTES:
+        return None
+    return await asyncio.to_thread(over_budget, snapshot.tools)

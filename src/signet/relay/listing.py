@@ -10,20 +10,29 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
+from signet.kernel.schema_budget import check_budget
 from signet.kernel.schemas import Bundle, Contract, ToolIO
 from signet.kernel.tools import Tool
 from signet.kernel.wire import encode
-from signet.lock.schema_cost import check_cost
 
 from .messages import members, on_one_line
 
-__all__ = ["Listed", "Terms", "list_tools", "name_of", "nearest_of", "plain_slug", "slug_for", "with_prefix"]
+__all__ = [
+    "Flaws",
+    "Listed",
+    "Terms",
+    "list_tools",
+    "name_of",
+    "nearest_of",
+    "over_budget",
+    "plain_slug",
+    "slug_for",
+    "with_prefix",
+]
 
 MAX_RESULT_BYTES: Final = 16 << 20
-MAX_SCHEMA_BYTES: Final = 1 << 20
-"""A larger schema checks nothing: to compile it takes too long."""
-MAX_STEPS: Final = 10_000
-"""How far a pattern is tried on a text that it may match in many ways; a text that needs more does not match."""
+MAX_COMPILED_BYTES: Final = 256 << 20
+"""The memory of all compiled schemas of one server."""
 MAX_NUMBER: Final = 20
 MAX_NAME_CHARS: Final = 100
 MAX_COMPARED: Final = 1_000
@@ -33,7 +42,11 @@ HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldH
 ANYTHING: Final = Raw(b'{"type":"object"}')
 ODD: Final = re.compile(r"[^a-z0-9_.]+")
 
+SIDES: Final = (("input", "inputSchema"), ("output", "outputSchema"))
+
 Note = Callable[..., None]
+Flaws = Mapping[str, str]
+"""Why a schema of a tool is over its budget, by the side of the tool that it is for."""
 
 
 class Listed(msgspec.Struct, frozen=True):
@@ -63,25 +76,80 @@ class Terms(msgspec.Struct, frozen=True):
     """Output schemas for tools that state none; they are enforced and not listed."""
 
 
-def list_tools(entries: Iterable[Raw], terms: Terms) -> list[Listed]:
-    """Return the tools of a list; an entry without a name, or with one that is there already, is told and left out."""
+def over_budget(entries: Iterable[Raw]) -> list[Flaws]:
+    """Return for each listed tool which of its schemas are over their budget, and why.
+
+    Nothing is compiled. For long lists this belongs into a thread.
+    """
+    left = MAX_COMPILED_BYTES
+    found: list[Flaws] = []
+    for entry in entries:
+        parts, flaws = members(entry), {}
+        for side, key in SIDES:
+            raw = parts.get(key)
+            if raw is None:
+                continue
+            why, taken = _weighed(bytes(raw), left)
+            left -= taken
+            if why:
+                flaws[side] = why
+        found.append(flaws)
+    return found
+
+
+def _weighed(text: bytes, left: int) -> tuple[str, int]:
+    """Return why a schema is over its budget, if it is, and the memory that it takes when it is compiled."""
+    try:
+        taken = check_budget(msgspec.json.decode(text), len(text)).compiled_bytes
+    except RecursionError:
+        return "it is nested too deeply", 0
+    except ValueError as error:
+        return str(error).partition("\n")[0][:200], 0
+    if taken > left:
+        return f"the schemas of its server take more than {MAX_COMPILED_BYTES >> 20} MiB when they are compiled", 0
+    return "", taken
+
+
+def list_tools(entries: Sequence[Raw], terms: Terms, weighed: Sequence[Flaws] | None = None) -> list[Listed]:
+    """Return the tools of a list, with what `over_budget` found of them.
+
+    A tool without a name, with a name that is there already, or with a schema that is over its budget is told and left
+    out. Where the operator wants no contract of it enforced, the latter is served, and the schema checks nothing.
+    """
     listed: dict[str, Listed] = {}
     every = [(entry, members(entry)) for entry in entries]
     # A tool is found by its slug too, so that no slug may be the name of another.
     slugs = {terms.prefix + name_of(parts) for _, parts in every}
-    for entry, parts in every:
+    for (entry, parts), flaws in zip(every, over_budget(entries) if weighed is None else weighed, strict=True):
         own_name = name_of(parts)
         if not own_name or own_name in listed:
             terms.note("server.tool_left_out", tool=own_name[:100], why="it has no name of its own")
             continue
+        if flaws and not _is_served(own_name, flaws, terms):
+            continue
         slug = slug_for(f"{terms.server}.{own_name}", slugs)
-        listed[own_name] = _listed(entry, parts, slug, terms)
+        listed[own_name] = _listed(entry, parts, slug, terms, flaws)
     return list(listed.values())
 
 
-def _listed(entry: Raw, parts: dict[str, Raw], slug: str, terms: Terms) -> Listed:
+def _is_served(own_name: str, flaws: Flaws, terms: Terms) -> bool:
+    """Tell which schemas of a tool are over their budget; return whether it is served without them."""
+    is_enforced = _mode_of(own_name, terms) == "enforce"
+    then = (
+        f"the tool is not served; --validation {own_name}=off serves it" if is_enforced else "nothing is checked by it"
+    )
+    for side, why in flaws.items():
+        terms.note("server.tool_over_budget", tool=own_name[:100], side=side, why=f"{why}: {then[:200]}")
+    return not is_enforced
+
+
+def _mode_of(own_name: str, terms: Terms) -> str:
+    return terms.modes.get(own_name) or terms.modes.get("", "enforce")
+
+
+def _listed(entry: Raw, parts: dict[str, Raw], slug: str, terms: Terms, flaws: Flaws) -> Listed:
     own_name, prefix, note = name_of(parts), terms.prefix, terms.note
-    mode = terms.modes.get(own_name) or terms.modes.get("", "enforce")
+    mode = _mode_of(own_name, terms)
     withheld = mode == "relax" and "outputSchema" in parts
     if prefix or withheld:
         shown: dict[str, Any] = {key: value for key, value in parts.items() if key != "outputSchema" or not withheld}
@@ -105,7 +173,9 @@ def _listed(entry: Raw, parts: dict[str, Raw], slug: str, terms: Terms) -> Liste
         relays=True,
         is_foreign=True,
     )
-    compile_io = partial(_compile, bundle, promises_output=output is not None, note=partial(note, tool=tool.name))
+    used = Bundle(slug, ANYTHING if "input" in flaws else bundle.input, bundle.output)
+    promises_output = output is not None and "output" not in flaws
+    compile_io = partial(_compile, used, promises_output=promises_output, note=partial(note, tool=tool.name))
     return Listed(tool, Raw(on_one_line(entry)), bundle, compile_io, own_name)
 
 
@@ -175,11 +245,7 @@ def _compile(bundle: Bundle, *, promises_output: bool, note: Note) -> ToolIO:
 
 def _contract(raw: Raw, side: str, note: Note) -> Contract | None:
     try:
-        if len(bytes(raw)) > MAX_SCHEMA_BYTES:
-            raise ValueError(f"it is larger than {MAX_SCHEMA_BYTES:,} bytes")  # noqa: TRY301 - told like all others
-        schema = msgspec.json.decode(raw)
-        check_cost(schema)
-        return _compiled(schema)
+        return _compiled(msgspec.json.decode(raw))
     except (ValueError, RecursionError) as error:
         why = str(error).partition("\n")[0][:200]
         note("server.schema_unusable", side=side, why=f"{why}; values are not checked")

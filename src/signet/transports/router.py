@@ -13,6 +13,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+import msgspec
+
+from signet.kernel.deadlines import in_thread
 from signet.kernel.errors import Code, Fault
 from signet.kernel.server import Server
 from signet.kernel.tools import Tool
@@ -22,7 +25,7 @@ from signet.kernel.wire import encode
 from .envelope import PATH as ENVELOPE_PATH
 from .envelope import EnvelopeDoor
 from .http import McpDoor
-from .messages import Answer, Request
+from .messages import Answer, Request, Response
 from .openapi import describe
 from .pages import PageDoor
 from .path_names import escaped, unescaped
@@ -72,6 +75,8 @@ class Router:
         self._envelope = EnvelopeDoor(server)
         self._pages = [PageDoor(server.pipeline, spec, secured=secured) for spec in pages]
         self._openapi_page: tuple[str, object, bytes] | None = None
+        self._compiled: object = None
+        """The tools whose contracts have been compiled for `/readyz`."""
         self._is_relay = server.relay is not None
         content = self._about_now if self._is_relay else encode(about)
         self._home = page("/", content, () if console is None else ((b"vary", b"Accept"),))
@@ -85,7 +90,8 @@ class Router:
         routes = {"/healthz": page("/healthz", encode({"status": "ok"}))}
         if self._console is None:
             routes["/"] = self._home
-        routes["/readyz"] = page("/readyz", self._ready)
+        ready = page("/readyz", self._ready)
+        routes["/readyz"] = msgspec.structs.replace(ready, answer=partial(self._answer_when_compiled, ready))
         routes["/openapi.json"] = page("/openapi.json", self._openapi)
         routes["/mcp"] = Route(FOR_CALLERS, mcp.answer, mcp.refuse, door="http mcp", answers_options=has_sessions)
         routes[DISCOVERY] = Route(
@@ -157,12 +163,27 @@ class Router:
     def _about_now(self, _: Request) -> bytes:
         return encode({**self._about, "tools": [tool.name for tool in self._pipeline.toolbox]})
 
-    def _ready(self, _: Request) -> bytes:
-        """Return the page of `/readyz`, after compiling every contract; raise Fault where the server is stopping."""
-        if not self.is_ready:
-            raise Fault(Code.INTERNAL_ERROR, "The server is stopping: send requests elsewhere", status=503)
+    def _answer_when_compiled(self, ready: Route, request: Request) -> Answer:
+        """Answer `/readyz` once every contract has been compiled, which happens in a thread."""
+        if self._compiled is self._pipeline.toolbox.groups or not self.is_ready:
+            return ready.answer(request)
+        return self._compile_and_answer(ready, request)
+
+    async def _compile_and_answer(self, ready: Route, request: Request) -> Response:
+        groups = self._pipeline.toolbox.groups
+        await in_thread(self._compile)
+        self._compiled = groups
+        answer = ready.answer(request)
+        return answer if isinstance(answer, Response) else await answer
+
+    def _compile(self) -> None:
         for tool in self._pipeline.toolbox:
             self._pipeline.registry.load_tool_io(tool.slug)
+
+    def _ready(self, _: Request) -> bytes:
+        """Return the page of `/readyz`; raise Fault where the server is stopping."""
+        if not self.is_ready:
+            raise Fault(Code.INTERNAL_ERROR, "The server is stopping: send requests elsewhere", status=503)
         return encode({"status": "ready", "tools": [tool.name for tool in self._pipeline.toolbox]})
 
 
