@@ -133,7 +133,8 @@ def build_server(
     """
     log = open_log(settings, name)
     enabled, variant = settings.enabled(), _watched(log, variant) if settings.dev else variant
-    toolbox, registry = open_toolbox(enabled, variant, on_drift or _on_drift(settings, log))
+    budget = {"mode": settings.validation, "on_over_budget": partial(_over_budget, log)}
+    toolbox, registry = open_toolbox(enabled, variant, on_drift or _on_drift(settings, log), **budget)
     telemetry, store = open_telemetry(settings, log, registry), open_store(settings, log)
     run = open_run(settings, log, store, _visitor(watch, telemetry))
     runtimes = list(map(run.runtime, enabled))
@@ -156,6 +157,10 @@ def build_server(
     close = partial(_close_all, [part.close for part in (relay, journal, telemetry, store) if part is not None])
     server = partial(make_server, pipeline, identity, instructions_of(enabled), upstreams, close)
     return served(server(whole_text=whole_text, empty_lists=empty_lists, relay=relay), relay)
+
+
+def _over_budget(log: Log, tool: str, why: str) -> None:
+    log.line(WARN, "contract", "contract.over_budget", tool=tool, why=why)
 
 
 def _by_slug(runtimes: list[ToolsetRuntime], toolbox: Toolbox) -> dict[str, ToolsetRuntime]:

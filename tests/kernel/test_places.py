@@ -22,7 +22,8 @@ from signet.kernel.envelope import open_envelope
 from signet.kernel.errors import Fault
 from signet.kernel.outcome import Call, Outcome, PreparedCall
 from signet.kernel.pipeline import Pipeline
-from signet.kernel.places import _weight, marks_in_words, place_of_type, wrong_type
+from signet.kernel.places import marks_in_words, place_of_type, wrong_type
+from signet.kernel.schema_budget import measure_value
 from signet.kernel.schemas import Contract, ContractError, SchemaRegistry
 from signet.kernel.server import QUIET_CONTEXT
 from signet.kernel.tools import NULL_CONTEXT, Tool, Toolbox
@@ -342,10 +343,10 @@ def test_a_heavy_value_is_valid_or_has_places_as_the_validator_says(value: dict[
 
 @pytest.mark.parametrize(
     ("value", "weight"),
-    [(1, 1), ("x" * 2048, 3), ([1, 2, [3]], 5), ({"a": 1, "b": {}}, 5), (["x"] * 101, 101)],
+    [(1, 1), ("x" * 2048, 3), ([1, 2, [3]], 5), ({"a": 1, "b": {}}, 5), (["x"] * 101, 102)],
 )
 def test_a_value_weighs_as_many_values_names_and_kib_as_it_has_up_to_the_limit(value: object, weight: int) -> None:
-    assert _weight(value, 100) == weight
+    assert measure_value(value, 100).weight == weight
 
 
 class Item(msgspec.Struct):

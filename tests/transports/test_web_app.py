@@ -105,8 +105,7 @@ def test_a_contract_that_cannot_be_compiled_is_not_ready(tmp_path: Path) -> None
         '{"tool":"odd.fine","input":{"type":"nonsense"},"output":{}}', encoding="utf-8"
     )
 
-    with pytest.raises(ValueError, match="nonsense"):
-        ask(App(broken, Guard(), ABOUT), "GET", "/readyz")
+    assert ask(App(broken, Guard(), ABOUT), "GET", "/readyz")[0] == 500
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, cast
-from urllib.parse import quote
 
 from .schema_budget import MAX_COMPILED_BYTES, SchemaBudget, ValueSize, measure_value, part_at
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, Registry
 
-__all__ = ["STEP_WORK", "OverBudgetError", "Parts", "Spending"]
+__all__ = ["STEP_WORK", "OverBudgetError", "Parts", "Spending", "escaped", "measured", "plausible", "pointer_of"]
 
 STEP_WORK: Final = 2_000_000
 """The work of one step of the validator: 20 ms."""
@@ -123,8 +122,8 @@ class Parts:
     ) -> bool:
         if not isinstance(part, dict):
             return part is not False
-        size = known_size or _measured(value, spending)
-        work = self.budget.of(part).of(size)
+        size = known_size or measured(value, spending)
+        work = self.budget.work_of(part, size)
         if work <= STEP_WORK:
             spending.spend(work)
             return self.validator(pointer, spending).is_valid(value)
@@ -190,7 +189,7 @@ class Parts:
             yield from self._run(pointer, part, items[start : start + RUN_LENGTH], spending)
 
     def _run(self, pointer: str, part: Any, run: list[Any], spending: Spending) -> Iterator[tuple[str, Any, Any]]:
-        work = self.budget.of(part).of(_measured(run, spending))
+        work = self.budget.work_of(part, measured(run, spending))
         if work <= STEP_WORK:
             spending.spend(work)
             if not self.validator(pointer, spending, of_items=True).is_valid(run):
@@ -216,9 +215,10 @@ class Parts:
             yield f"{pointer}/additionalProperties", part["additionalProperties"]
 
 
-def _measured(value: Any, spending: Spending) -> ValueSize:
-    size = measure_value(value, STEP_WORK)
-    spending.spend(size.parts * MEASURE_WORK)
+def measured(value: Any, spending: Spending, most: int = STEP_WORK) -> ValueSize:
+    """Return the size of a value, and count what it took to measure it."""
+    size = measure_value(value, most)
+    spending.spend(size.effort * MEASURE_WORK)
     return size
 
 
@@ -254,4 +254,6 @@ def _is_plausible(branch: Any, value: Any) -> bool:
 
 def escaped(name: str) -> str:
     """Return a name as a step of a JSON pointer in a URI."""
+    from urllib.parse import quote
+
     return quote(name.replace("~", "~0").replace("/", "~1"))

@@ -167,9 +167,12 @@ class Pipeline:
                 fault, ignored = self._check_names(tool, names, arguments)
             has_nulls = None in arguments.values()
             arguments = without_nulls(arguments, names.optional - tool.keeps_nulls) if has_nulls else arguments
-        if fault is None and checks and not io.input_validator.is_valid(arguments):
+        contract = io.input_validator
+        # No value that is so small can be dear to check.
+        is_valid = contract.is_valid_at_once if len(encode(arguments)) <= contract.free_bytes else contract.is_valid
+        if fault is None and checks and not is_valid(arguments):
             arguments = arguments if tool.relays else tool.tidied(without_nulls(arguments))
-            places = io.input_validator.places(arguments)
+            places = contract.places(arguments)
             fault = tool.explained(arguments) or bad_arguments(tool.name, places) if places else None
         if fault is not None:
             fault = tool.adapt_fault(fault).at("input")
@@ -244,7 +247,8 @@ class Pipeline:
             return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation, ignored=ignored)
         contract = prepared.io.output_validator
         checks, enforces = self._rules[tool.mode]
-        if checks and not contract.is_valid(result, work):
+        is_small = len(body) <= contract.free_bytes
+        if checks and not (contract.is_valid_at_once(result) if is_small else contract.is_valid(result, work)):
             fault = self._broken(tool, contract, result)
             if enforces:
                 return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation, ignored=ignored)

@@ -14,13 +14,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Union
 
 import msgspec
 
-from .parts import OverBudgetError, Parts, Spending, escaped, plausible, pointer_of
+from .parts import OverBudgetError, Parts, Spending, escaped, measured, plausible, pointer_of
 from .schema_budget import MAX_WORK, part_at
 
 if TYPE_CHECKING:
@@ -180,9 +179,9 @@ class _Search:
         if self._parts.keeps(pointer, schema, instance, self._spending):
             return
         limit = max(self._budget, ALWAYS_LIGHT)
-        weight = _weight(instance, limit)
-        if weight <= limit and self._error_work(schema, instance, weight) <= MAX_ERROR_WORK:
-            self._budget -= weight
+        size = measured(instance, self._spending, limit)
+        if size.weight <= limit and self._parts.budget.error_work(schema, size) <= MAX_ERROR_WORK:
+            self._budget -= size.weight
             validator = self._parts.validator(pointer, self._spending)
             yield from (
                 ((*path, *error.instance_path), _words(error, self._parts.schema), error)
@@ -198,9 +197,6 @@ class _Search:
             if reason:
                 keyword = "maxItems" if isinstance(instance, list) else "maxLength"
             yield path, msgspec.json.encode(instance).decode() + reason, (keyword, instance)
-
-    def _error_work(self, schema: Any, instance: Any, weight: int) -> int:
-        return self._parts.budget.error_work(schema, weight, partial(_depth, instance))
 
     def _in_parts(self, pointer: str, schema: Any, instance: Any, path: Path) -> Iterator[Finding]:
         if not isinstance(schema, dict):
@@ -287,38 +283,6 @@ def _schema_at(schema: Any, path: Sequence[str | int]) -> dict[str, Any]:
 def _value(value: object) -> str:
     text = msgspec.json.encode(value).decode()
     return text if len(text) <= MAX_VALUE_CHARS else f"{text[:MAX_VALUE_CHARS]}…"
-
-
-def _weight(value: object, limit: int) -> int:
-    """Return the number of values and KiB of text in a value; stop the count behind the limit."""
-    weight = 0
-    uncounted = [value]
-    while uncounted and weight + len(uncounted) <= limit:
-        part = uncounted.pop()
-        weight += 1
-        if isinstance(part, str):
-            weight += len(part) >> 10
-        elif isinstance(part, list | dict):
-            if len(part) > limit:
-                return limit + 1
-            uncounted.extend(part)
-            if isinstance(part, dict):
-                uncounted.extend(part.values())
-    return weight + len(uncounted)
-
-
-def _depth(value: object) -> int:
-    """Return how deeply a light value is nested."""
-    depth, level = 0, [value]
-    while level:
-        depth += 1
-        level = [
-            inner
-            for part in level
-            if isinstance(part, list | dict)
-            for inner in (part if isinstance(part, list) else part.values())
-        ]
-    return depth
 
 
 def _size_reason(schema: Any, value: object) -> str:

@@ -53,7 +53,9 @@ def _checked(
         return _broken_as_a_whole(tool, NOT_STRUCTURED), None
     try:
         result = decode_in_chunks(reply.structured)
-        return None if contract.is_valid(result, work) else broken(tool, contract, result), result
+        is_small = len(reply.body) <= contract.free_bytes
+        is_valid = contract.is_valid_at_once(result) if is_small else contract.is_valid(result, work)
+        return None if is_valid else broken(tool, contract, result), result
     except (ValueError, RecursionError) as error:
         # JSON by its grammar, and yet no value: a number may be out of range.
         return broken_promise(tool.name, error, UNREADABLE).at("output"), None

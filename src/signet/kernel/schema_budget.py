@@ -11,12 +11,14 @@ other reference: one that leads on is followed as often as it is met.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import chain
-from typing import Any, Final, NamedTuple
+from math import isqrt
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from .pattern_size import PatternSize, measure_pattern
+if TYPE_CHECKING:
+    from .pattern_size import PatternSize
 
 __all__ = [
     "MAX_COMPILED_BYTES",
@@ -76,6 +78,7 @@ ARRAY_LISTS: Final = ("items", "prefixItems")
 
 NUMBERS: Final = (int, float)
 LARGE: Final = 1 << 63
+LEVEL_EFFORT: Final = 40
 LARGE_FLOAT_VALUES: Final = 20
 """The ordinary numbers that a very large one takes as long as; for integers it is the square of its words."""
 
@@ -87,9 +90,17 @@ class ValueSize(NamedTuple):
     """Its parts; a very long number counts as many."""
     chars: int
     """The characters of its texts and names."""
-    texts: int
-    parts: int
-    """Its parts, each counted once."""
+    strings: int
+    names: int
+    levels: int
+    """How deeply it is nested."""
+    effort: int
+    """What it took to measure it, in parts."""
+
+    @property
+    def weight(self) -> int:
+        """Return the number of its parts and names, and of the KiB of its texts."""
+        return self.values + self.names + (self.chars >> 10)
 
 
 class Work(NamedTuple):
@@ -127,7 +138,7 @@ class Work(NamedTuple):
 
     def of(self, size: ValueSize) -> int:
         """Return the work for a value."""
-        values, chars, texts = size.values, size.chars, size.texts
+        values, chars, texts = size.values, size.chars, size.strings + size.names
         return self.per_value * values + self.per_char * chars + self.fancy * MAX_STEPS * (5 * texts + chars // 10)
 
     @property
@@ -162,17 +173,26 @@ class SchemaBudget:
         self.loops = max((self.of(part).circles for part in self._circles.values()), default=0)
         """In how many ways a reference leads back from one part of a value to one part of that."""
 
-    def error_work(self, part: Any, values: int, depth_of: Callable[[], int]) -> int:
+    def error_work(self, part: Any, size: ValueSize) -> int:
         """Return the work of collecting all errors of a value: nothing is remembered, and every branch is looked at."""
-        work = ERROR_WORK * self.of(part).per_value * values
-        if self.loops > 1 and work < TOO_MUCH:
-            work *= min(self.loops, TOO_MUCH) ** min(depth_of(), MAX_DOUBLINGS)
-        return work
+        work = ERROR_WORK * self.of(part).of(size)
+        return work * self.loops ** min(size.levels, MAX_DOUBLINGS) if self.loops > 1 else work
 
     @property
     def is_deep(self) -> bool:
         """Whether a part of a value is looked at again for each level above it."""
         return self._is_deep and bool(self._circles)
+
+    @property
+    def free_bytes(self) -> int:
+        """Return the size of JSON up to which no value can cost more than may be spent on the event loop."""
+        free = self.work.free_bytes
+        return min(free, isqrt(2 * free)) if self.is_deep else free
+
+    def work_of(self, part: Any, size: ValueSize) -> int:
+        """Return the work of checking a value of some size by a part of the schema."""
+        work = self.of(part).of(size) if part is not self._root else self.work.of(size)
+        return work * size.levels if self.is_deep else work
 
     def of(self, part: Any, depth: int = 0) -> Work:
         """Return the work for a part of the schema."""
@@ -276,7 +296,7 @@ def check_budget(schema: Any, size: int, most: int = MAX_PER_VALUE) -> SchemaBud
         raise ValueError(f"it takes more than {MAX_COMPILED_BYTES >> 20} MiB when it is compiled")
     if budget.work.per_value > most:
         raise ValueError(f"its references make it look at a value more than {most:,} times")
-    if not budget.work.free_bytes:
+    if not budget.free_bytes:
         raise ValueError("its patterns take too long on a short text")
     return budget
 
@@ -297,16 +317,18 @@ def measure_value(value: Any, most: int) -> ValueSize:
 
     Level by level: a call for each part would take longer than its check.
     """
-    parts = chars = texts = surplus = 0
+    parts = chars = strings = names = surplus = levels = 0
     level = [value]
     while level:
+        levels += 1
         parts += len(level)
-        strings = [part for part in level if part.__class__ is str]
+        texts = [part for part in level if part.__class__ is str]
         dicts = [part for part in level if part.__class__ is dict]
         lists = [part for part in level if part.__class__ is list]
-        texts += len(strings) + sum(map(len, dicts))
-        chars += sum(map(len, strings)) + sum(map(len, chain.from_iterable(dicts)))
-        if len(strings) + len(dicts) + len(lists) < len(level):
+        strings += len(texts)
+        names += sum(map(len, dicts))
+        chars += sum(map(len, texts)) + sum(map(len, chain.from_iterable(dicts)))
+        if len(texts) + len(dicts) + len(lists) < len(level):
             surplus += sum(
                 [_surplus(part) for part in level if part.__class__ in NUMBERS and not -LARGE < part < LARGE]
             )
@@ -315,7 +337,7 @@ def measure_value(value: Any, most: int) -> ValueSize:
             parts += below
             break
         level = list(chain.from_iterable((*lists, *map(dict.values, dicts))))
-    return ValueSize(parts + surplus, chars, texts, parts)
+    return ValueSize(parts + surplus, chars, strings, names, levels, parts + levels * LEVEL_EFFORT)
 
 
 def _surplus(number: float) -> int:
@@ -344,6 +366,9 @@ def _pattern_work(pattern: str) -> Work:
 
 @lru_cache(maxsize=1024)
 def _sized(pattern: str) -> PatternSize:
+    # Loaded with the first pattern: its own take a while to be compiled.
+    from .pattern_size import measure_pattern
+
     return measure_pattern(pattern)
 
 

@@ -46,6 +46,10 @@ ANY_OBJECT: Final = {"type": "object"}
 """The output contract of a bundle that has none."""
 
 
+ANYTHING: Final = b"{}"
+"""The schema in the place of one that checks nothing."""
+
+
 class ContractError(ValueError):
     """A value breaks its contract at `places`; in development mode `violations` tells them in full.
 
@@ -64,7 +68,7 @@ class ContractError(ValueError):
 class Contract:
     """One compiled JSON Schema, with what it may cost to check a value."""
 
-    __slots__ = ("_compile", "_free_bytes", "_is_valid", "_parts", "_plain", "_schema", "fingerprint")
+    __slots__ = ("_compile", "_parts", "_plain", "_schema", "fingerprint", "free_bytes", "is_valid_at_once")
 
     def __init__(self, schema: Any, fingerprint: str, draft: Any = None) -> None:
         """Compile a schema; `draft` is the validator's class where the schema is of an older draft.
@@ -74,13 +78,14 @@ class Contract:
         """
         import jsonschema_rs
 
-        work = check_budget(schema, len(msgspec.json.encode(schema))).work
+        budget = check_budget(schema, len(msgspec.json.encode(schema)))
         options = jsonschema_rs.FancyRegexOptions(backtrack_limit=MAX_STEPS)
         self._schema = schema
         self._compile = partial(draft or jsonschema_rs.Draft202012Validator, pattern_options=options)
         validator = self._compile(schema, retriever=_no_network)
-        self._is_valid = validator.is_valid
-        self._free_bytes = work.free_bytes
+        self.is_valid_at_once: Callable[[object], bool] = validator.is_valid
+        """Return whether a value keeps the contract; for values of `free_bytes` at most, as JSON."""
+        self.free_bytes = budget.free_bytes
         self._parts: Parts | Draft202012Validator = validator
         self._plain: tuple[Parts, frozenset[str]] | None = None
         self.fingerprint = fingerprint
@@ -91,8 +96,8 @@ class Contract:
         Raises:
             OverBudgetError: without any such work, the value takes more steps than one to be checked.
         """
-        if len(msgspec.json.encode(instance)) <= self._free_bytes:
-            return self._is_valid(instance)
+        if len(msgspec.json.encode(instance)) <= self.free_bytes:
+            return self.is_valid_at_once(instance)
         if not work:
             raise OverBudgetError
         try:
@@ -172,6 +177,8 @@ class SchemaRegistry:
         self._tools: dict[str, ToolIO] = {}
         self._envelope: Contract | None = None
         self._compilers: Mapping[str, Callable[[], ToolIO]] = {}
+        self.unchecked: set[tuple[str, str]] = set()
+        """The slugs and sides (`input`, `output`) of the schemas that check nothing."""
 
     def put(self, bundles: Mapping[str, Bundle], compilers: Mapping[str, Callable[[], ToolIO]]) -> None:
         """Hold the contracts of wrapped servers' tools, by slug, with what compiles each when it is first needed."""
@@ -232,7 +239,11 @@ class SchemaRegistry:
         if places:
             _refuse(path, ContractError(places))
         names = names_in(schema_of(bundle.input))
-        io = ToolIO(self._contract(bundle.input, path), self._contract(bundle.output, path), names)
+        taken, given = (
+            self._contract(ANYTHING if (slug, side) in self.unchecked else raw, path)
+            for side, raw in (("input", bundle.input), ("output", bundle.output))
+        )
+        io = ToolIO(taken, given, names)
         self._tools[slug] = self._tools[PREFIX + slug] = io
         return io
 
