@@ -79,6 +79,8 @@ def _run(name: str, seconds: float, seed: int, *, unguided: bool) -> dict[str, A
         f"{name}: {report['inputs']:,} inputs, {report['paths']:,} paths, {len(report['failures'])} failures",
         flush=True,
     )
+    for figure, value in report.get("figures", {}).items():
+        print(f"  {figure}: {value:g}", flush=True)
     for failure in report["failures"]:
         _keep(name, failure)
     return report

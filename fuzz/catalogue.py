@@ -22,6 +22,7 @@ PLACES = {
     "journal": ("journal", "TARGET"),
     "lock": ("lock", "TARGET"),
     "openapi": ("openapi", "TARGET"),
+    "schema": ("schema", "TARGET"),
     "toml": ("toml", "TARGET"),
 }
 NAMES = tuple(PLACES)

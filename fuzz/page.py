@@ -54,10 +54,21 @@ def page(results: dict[str, Any]) -> str:
             f"{total:,} inputs in all, with the seeds {', '.join(map(str, seeds)) or 'none'}. Paths are steps from "
             "line to line of the code under test."
         ),
+        *_figures(results),
         "## What was found, and is kept",
         "\n".join(found) or "Nothing yet.",
     )
     return "\n\n".join(parts) + "\n"
+
+
+def _figures(results: dict[str, Any]) -> list[str]:
+    """Return a paragraph on what was measured beside the failures."""
+    found = [
+        f"{name}: {', '.join(f'{figure} {value:g}' for figure, value in row['figures'].items())}"
+        for name, row in results.items()
+        if row.get("figures")
+    ]
+    return [f"The most that any input took: {'; '.join(found)}."] if found else []
 
 
 def write_page(results: dict[str, Any]) -> None:

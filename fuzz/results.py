@@ -25,6 +25,8 @@ def add_run(results: dict[str, Any], target: str, report: dict[str, Any], seed: 
     row["minutes"] = round(row["minutes"] + seconds / 60, 1)
     row["paths"] = max(row["paths"], report["paths"])
     row["failures"] = len(report["failures"])
+    for name, figure in report.get("figures", {}).items():
+        row.setdefault("figures", {})[name] = max(figure, row.get("figures", {}).get(name, 0.0))
     row["seeds"] = sorted({*row["seeds"], seed})
 
 

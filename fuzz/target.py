@@ -54,3 +54,5 @@ class Target:
     """The CPU time that a byte of an input may take."""
     fresh: int = 300
     """The number of fresh inputs in a bounded run."""
+    figures: Callable[[], dict[str, float]] = dict
+    """Return what the inputs so far took at most, where that is measured, by its name."""

@@ -41,6 +41,7 @@ def main() -> int:
         _fuzz(session, args.seconds)
     failures = [{**asdict(one), "data": one.data.hex()} for one in session.failures.values()]
     report = {"inputs": session.inputs, "paths": session.paths.count, "failures": failures}
+    report["figures"] = target.figures()
     args.report.write_text(json.dumps(report), encoding="utf-8")
     return 0
 

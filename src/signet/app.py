@@ -133,8 +133,7 @@ def build_server(
     """
     log = open_log(settings, name)
     enabled, variant = settings.enabled(), _watched(log, variant) if settings.dev else variant
-    budget = {"mode": settings.validation, "on_over_budget": partial(_over_budget, log)}
-    toolbox, registry = open_toolbox(enabled, variant, on_drift or _on_drift(settings, log), **budget)
+    toolbox, registry = _open_tools(settings, log, enabled, variant, on_drift or _on_drift(settings, log))
     telemetry, store = open_telemetry(settings, log, registry), open_store(settings, log)
     run = open_run(settings, log, store, _visitor(watch, telemetry))
     runtimes = list(map(run.runtime, enabled))
@@ -159,8 +158,17 @@ def build_server(
     return served(server(whole_text=whole_text, empty_lists=empty_lists, relay=relay), relay)
 
 
-def _over_budget(log: Log, tool: str, why: str) -> None:
-    log.line(WARN, "contract", "contract.over_budget", tool=tool, why=why)
+def _open_tools(
+    settings: Settings,
+    log: Log,
+    enabled: list[EnabledToolset],
+    variant: Callable[[Tool], Tool],
+    on_drift: Callable[[str], None] | None,
+) -> tuple[Toolbox, SchemaRegistry]:
+    def tell(tool: str, why: str) -> None:
+        log.line(WARN, "contract", "contract.over_budget", tool=tool, why=why)
+
+    return open_toolbox(enabled, variant, on_drift, mode=settings.validation, on_over_budget=tell)
 
 
 def _by_slug(runtimes: list[ToolsetRuntime], toolbox: Toolbox) -> dict[str, ToolsetRuntime]:
