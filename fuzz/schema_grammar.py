@@ -67,10 +67,8 @@ def _add(schema: dict[str, Any], keyword: str, chance: random.Random, names: lis
     def part() -> Any:
         return _schema(chance, names, depth)
 
-    if keyword in {"anyOf", "allOf", "oneOf"}:
+    if keyword in {"anyOf", "allOf", "oneOf", "prefixItems"}:
         schema[keyword] = [part() for _ in range(chance.choice((1, 2, 3, 8)))]
-    elif keyword == "prefixItems":
-        schema[keyword] = [part() for _ in range(3)]
     elif keyword == "if":
         schema |= {"if": part(), "then": part(), "else": part()}
     elif keyword in {"properties", "dependentSchemas"}:
@@ -81,12 +79,16 @@ def _add(schema: dict[str, Any], keyword: str, chance: random.Random, names: lis
         schema[keyword] = {"pattern": _pattern(chance)}
     elif keyword == "enum":
         schema[keyword] = [chance.choice(MEMBERS) for _ in range(chance.choice((3, 300)))]
-    elif keyword == "required":
-        schema[keyword] = chance.sample("abcd", chance.choice((1, 2)))
     elif keyword == "$ref":
         schema |= _reference(chance, names)
     else:
-        schema[keyword] = {"type": chance.choice(TYPES), "uniqueItems": True}.get(keyword) or part()
+        schema[keyword] = _simple(keyword, chance) or part()
+
+
+def _simple(keyword: str, chance: random.Random) -> Any:
+    """Return the value of a keyword that has no schemas."""
+    names = chance.sample("abcd", chance.choice((1, 2)))
+    return {"type": chance.choice(TYPES), "uniqueItems": True, "required": names}.get(keyword)
 
 
 def _reference(chance: random.Random, names: list[str]) -> dict[str, Any]:

@@ -17,10 +17,22 @@ from .schema_budget import MAX_COMPILED_BYTES, SchemaBudget, ValueSize, measure_
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, Registry
 
-__all__ = ["STEP_WORK", "OverBudgetError", "Parts", "Spending", "escaped", "measured", "plausible", "pointer_of"]
+__all__ = [
+    "CALL_WORK",
+    "STEP_WORK",
+    "OverBudgetError",
+    "Parts",
+    "Spending",
+    "escaped",
+    "measured",
+    "plausible",
+    "pointer_of",
+]
 
 STEP_WORK: Final = 2_000_000
 """The work of one step of the validator: 20 ms."""
+CALL_WORK: Final = 400
+"""The work of looking at one part of a value without the validator."""
 MEASURE_WORK: Final = 8
 """The work of measuring one part of a value."""
 COMPILED_PER_WORK: Final = 8
@@ -122,6 +134,7 @@ class Parts:
     ) -> bool:
         if not isinstance(part, dict):
             return part is not False
+        spending.spend(CALL_WORK)
         size = known_size or measured(value, spending)
         work = self.budget.work_of(part, size)
         if work <= STEP_WORK:

@@ -95,7 +95,7 @@ def measure_pattern(pattern: str) -> PatternSize:
             stack[-1].add(group.bytes + LITERAL_BYTES, group.atoms + 1)
         elif kind == "count" and (found["least"] or found["most"]):
             part.repeat(_times(found["least"], found["most"], is_open=bool(found["comma"]) and not found["most"]))
-        else:
+        elif kind != "quantifier":
             is_fancy = is_fancy or kind == "back"
             part.add({"property": PROPERTY_BYTES, "wide": WIDE_CLASS_BYTES}.get(kind, LITERAL_BYTES))
     for group in stack[1:]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Union
 
 import msgspec
 
-from .parts import OverBudgetError, Parts, Spending, escaped, measured, plausible, pointer_of
+from .parts import CALL_WORK, OverBudgetError, Parts, Spending, escaped, measured, plausible, pointer_of
 from .schema_budget import MAX_WORK, part_at
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ MAX_VALUE_CHARS: Final = 60
 PATTERN: Final = "pattern"
 NO_LINE_BREAKS: Final = {PATTERN: "\\n"}
 PATTERN_REASON: Final = re.compile(r""" matching regex ['"].*['"](?= - at `|\Z)""", re.DOTALL)
-MAX_ERROR_WORK: Final = 2_000_000
+MAX_ERROR_WORK: Final = 1_000_000
 """The work for which the validator may collect errors."""
 TOO_MUCH_WORK: Final = "is too large or nested too deeply to be checked: send less, or nest it less deeply"
 
@@ -179,6 +179,7 @@ class _Search:
         if self._parts.keeps(pointer, schema, instance, self._spending):
             return
         limit = max(self._budget, ALWAYS_LIGHT)
+        self._spending.spend(CALL_WORK)
         size = measured(instance, self._spending, limit)
         if size.weight <= limit and self._parts.budget.error_work(schema, size) <= MAX_ERROR_WORK:
             self._budget -= size.weight

@@ -317,11 +317,16 @@ def measure_value(value: Any, most: int) -> ValueSize:
 
     Level by level: a call for each part would take longer than its check.
     """
-    parts = chars = strings = names = surplus = levels = 0
+    parts = chars = strings = names = surplus = levels = narrow = 0
     level = [value]
     while level:
         levels += 1
         parts += len(level)
+        if len(level) == 1 and level[0].__class__ is list and parts + len(level[0]) <= most:
+            # A long chain of lists: each is the next level.
+            narrow += 1
+            level = level[0]
+            continue
         texts = [part for part in level if part.__class__ is str]
         dicts = [part for part in level if part.__class__ is dict]
         lists = [part for part in level if part.__class__ is list]
@@ -337,7 +342,7 @@ def measure_value(value: Any, most: int) -> ValueSize:
             parts += below
             break
         level = list(chain.from_iterable((*lists, *map(dict.values, dicts))))
-    return ValueSize(parts + surplus, chars, strings, names, levels, parts + levels * LEVEL_EFFORT)
+    return ValueSize(parts + surplus, chars, strings, names, levels, parts + narrow + (levels - narrow) * LEVEL_EFFORT)
 
 
 def _surplus(number: float) -> int:

@@ -1,0 +1,170 @@
+"""Parts: a large value is checked in steps, with the same outcome as in one, and with a budget for all of them."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+import jsonschema_rs
+import msgspec
+import pytest
+
+from fuzz.schema_grammar import hostile_schema, hostile_value
+from signet.kernel import parts
+from signet.kernel.parts import OverBudgetError, Parts, Spending
+from signet.kernel.schema_budget import MAX_STEPS, MAX_WORK, measure_value
+from signet.kernel.schemas import Contract
+
+PAIRS: Final = 1_200
+MAX_CALLS: Final = 600_000
+"""The calls of Python that the check of a value may take, and the search for its places: some 50 ms."""
+MANY: Final = 1 << 40
+TREE: Final[dict[str, Any]] = {
+    "$ref": "#/$defs/node",
+    "$defs": {
+        "node": {
+            "type": "object",
+            "properties": {"name": {"type": "string"}, "kids": {"type": "array", "items": {"$ref": "#/$defs/node"}}},
+            "required": ["name"],
+            "additionalProperties": False,
+        }
+    },
+}
+ROWS: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {"rows": {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}}},
+    "additionalProperties": {"anyOf": [{"type": "string"}, {"type": "object", "properties": {"kind": {"const": "a"}}}]},
+}
+
+
+def validator_of(schema: Any) -> Any:
+    options = jsonschema_rs.FancyRegexOptions(backtrack_limit=MAX_STEPS)
+    return partial(jsonschema_rs.Draft202012Validator, pattern_options=options)(schema)
+
+
+def parts_of(schema: Any) -> Parts:
+    return Parts(schema, jsonschema_rs.Draft202012Validator, validator_of(schema))
+
+
+def calls_of(function: Callable[[], object]) -> int:
+    """Return the number of calls that a function makes."""
+    calls = 0
+
+    def count(_frame: object, event: str, _arg: object) -> None:
+        nonlocal calls
+        calls += event in {"call", "c_call"}
+
+    sys.setprofile(count)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def test_a_value_is_checked_in_steps_as_it_is_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each step is made so small that all that can be taken apart is."""
+    monkeypatch.setattr(parts, "STEP_WORK", 400)
+    outcomes = []
+    for seed in range(PAIRS):
+        chance = random.Random(seed)
+        schema, value = hostile_schema(chance), hostile_value(chance)
+        if measure_value(value, 5_000).effort > 5_000:
+            continue
+        try:
+            Contract(schema, "")
+            in_steps = parts_of(schema).keeps("", schema, value, Spending(20 * MAX_WORK))
+        except (ValueError, OverBudgetError):
+            continue
+        outcomes.append((seed, in_steps, validator_of(schema).is_valid(value)))
+
+    assert [one for one in outcomes if one[1] != one[2]] == []
+    assert len({one[1] for one in outcomes}) == 2
+    assert len(outcomes) > PAIRS / 10
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_pair_of_a_schema_and_a_value_takes_more_calls_than_the_budget(seed: int) -> None:
+    for number in range(PAIRS // 12):
+        chance = random.Random(10_000 + seed * PAIRS + number)
+        schema, value = hostile_schema(chance), hostile_value(chance)
+        if len(msgspec.json.encode(value)) > 1 << 20:
+            continue
+        try:
+            contract = Contract(schema, "")
+        except ValueError:
+            continue
+        assert calls_of(partial(contract.is_valid, value)) < MAX_CALLS
+        if not contract.is_valid(value):
+            assert calls_of(partial(contract.places, value)) < MAX_CALLS
+            assert contract.places(value)
+
+
+@pytest.mark.parametrize(
+    ("schema", "good", "bad"),
+    [
+        (TREE, {"name": "a", "kids": [{"name": "b"}] * 30_000}, {"name": "a", "kids": [{"name": "b"}] * 30_000 + [{}]}),
+        (ROWS, {"rows": [[1] * 20] * 20_000}, {"rows": [[1] * 20] * 20_000 + [["x"]]}),
+        (ROWS, {"k": {"kind": "a"}, "rows": [[1]] * 90_000}, {"k": {"kind": "b"}, "rows": [[1]] * 90_000}),
+        (
+            {"properties": {"name": {"pattern": "^(?!x)[a-z]+$"}, "text": {"type": "string"}}},
+            {"name": "a", "text": "x" * 900_000},
+            {"name": "x", "text": "x" * 900_000},
+        ),
+        (
+            {"$schema": "http://json-schema.org/draft-07/schema#", "items": {"enum": [0.5, 1.5, "a"]}},
+            [0.5] * 200_000,
+            [*[0.5] * 200_000, 2.5],
+        ),
+    ],
+    ids=["a tree", "rows", "a choice beside rows", "a long text beside a pattern", "an enum"],
+)
+def test_an_honest_large_value_is_checked_to_its_end(schema: Any, good: Any, bad: Any) -> None:
+    contract = Contract(schema, "")
+
+    assert contract.is_valid(good, MANY)
+    assert not contract.is_valid(bad, MANY)
+
+
+def test_without_any_work_a_value_that_takes_steps_is_not_decided() -> None:
+    contract = Contract(TREE, "")
+
+    assert contract.is_valid({"name": "a"}, 0)
+    with pytest.raises(OverBudgetError):
+        contract.is_valid({"name": "a", "kids": [{"name": "b"}] * 30_000}, 0)
+
+
+def test_a_value_over_the_budget_is_refused_and_says_so() -> None:
+    contract = Contract({"uniqueItems": True, "items": {"enum": [0.5] * 400}}, "")
+    value = list(range(50_000))
+
+    assert not contract.is_valid(value)
+    assert contract.places(value) == [
+        ("", "is too large or nested too deeply to be checked: send less, or nest it less deeply")
+    ]
+
+
+@pytest.mark.parametrize("levels", [8, 30])
+def test_the_place_in_a_tagged_union_is_found_in_the_branch_that_was_meant(levels: int) -> None:
+    both = [
+        {
+            "type": "object",
+            "properties": {"op": {"const": name}, "of": {"type": "array", "items": {"$ref": "#/$defs/f"}}},
+            "required": ["op", "of"],
+        }
+        for name in ("and", "or", "not", "xor")
+    ]
+    leaf = {"type": "object", "properties": {"op": {"const": "eq"}, "n": {"type": "integer"}}, "required": ["op", "n"]}
+    contract = Contract({"$ref": "#/$defs/f", "$defs": {"f": {"anyOf": [*both, leaf]}}}, "")
+    value: dict[str, Any] = {"op": "eq", "n": "x"}
+    for _ in range(levels):
+        value = {"op": "or", "of": [value]}
+
+    ((place, words),) = contract.places(value)
+
+    assert not contract.is_valid(value)
+    assert place.startswith("of.0.of.0.of.0")
+    assert "x" in words

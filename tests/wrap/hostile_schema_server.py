@@ -1,0 +1,80 @@
+"""A server of the handshake era on stdio whose schemas are dear to compile or to check, beside tools of an honest one.
+
+Its tool `nested` gives a result of as many levels as it is asked for, which breaks its contract.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+AND = {"and": {"type": "array", "items": {"$ref": "#/$defs/f"}}}
+EQ = {"eq": {"type": "string"}}
+CIRCLE = {
+    "type": "object",
+    "properties": {"f": {"$ref": "#/$defs/f"}},
+    "$defs": {
+        "f": {
+            "anyOf": [
+                {"type": "object", "properties": AND, "required": ["x"]},
+                {"type": "object", "properties": AND, "required": ["y"]},
+                {"type": "object", "properties": EQ, "required": ["eq"], "additionalProperties": False},
+            ]
+        }
+    },
+}
+DOUBLING = {
+    "type": "object",
+    "allOf": [{"$ref": "#/$defs/d0"}],
+    "$defs": {
+        **{f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(26)},
+        "d26": {"type": "object"},
+    },
+}
+PATTERNS = {"type": "object", "properties": {f"p{n}": {"pattern": f"{n}\\p{{L}}{{200}}"} for n in range(100)}}
+ANY = {"type": "object"}
+TOOLS = [
+    {"name": "filter", "inputSchema": CIRCLE},
+    {"name": "nested", "inputSchema": ANY, "outputSchema": CIRCLE},
+    {"name": "doubling", "inputSchema": DOUBLING},
+    {"name": "patterns", "inputSchema": PATTERNS},
+    {"name": "promises", "inputSchema": ANY, "outputSchema": DOUBLING},
+    {"name": "fine", "inputSchema": ANY},
+]
+
+
+def nested(levels):
+    """Return a value that no branch of the circle takes."""
+    value = {"eq": 1}
+    for _ in range(levels):
+        value = {"and": [value]}
+    return {"f": value}
+
+
+def say(message):
+    """Send one message."""
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+
+
+def main():
+    """Answer until the input ends."""
+    for line in sys.stdin:
+        got = json.loads(line)
+        method = got.get("method")
+        if method == "initialize":
+            info = {"name": "hostile", "version": "1.0.0"}
+            version = got["params"]["protocolVersion"]
+            result = {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}
+        elif method == "tools/list":
+            result = {"tools": TOOLS}
+        elif method == "tools/call":
+            levels = got["params"]["arguments"].get("levels", 0)
+            value = nested(levels) if got["params"]["name"] == "nested" else {"ran": got["params"]["name"]}
+            result = {"content": [{"type": "text", "text": "said"}], "structuredContent": value}
+        else:
+            continue
+        say({"id": got["id"], "result": result})
+
+
+if __name__ == "__main__":
+    main()
