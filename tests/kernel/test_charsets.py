@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from signet.kernel.charsets import charset_of, codec_of, decode_in_turns, decode_text, takes_turns
+from signet.kernel.charsets import CODECS, charset_of, codec_of, decode_in_turns, decode_text, takes_turns
 
 SLOW = ("punycode", "idna", "unicode_escape", "raw_unicode_escape", "utf-7", "utf_32", "base64", "hex", "rot13", "zip")
 LARGE = 1_048_576
@@ -109,3 +109,15 @@ def test_small_bodies_and_utf_8_take_no_turns() -> None:
     taken = [[takes_turns(b"a" * size, kind) for kind in kinds] for size in (65_536, 65_537, 4_194_305)]
 
     assert taken == [[False] * 4, [False, False, True, False], [True] * 4]
+
+
+def test_every_label_reads_any_bytes() -> None:
+    """228 labels stand in the standard."""
+    chance = random.Random(11)
+    bodies = [chance.randbytes(2_000), bytes(range(256)) * 3, b"\xff" * 999, b"\x1b$B" * 333, b"\x81\x30" * 500, b""]
+
+    labels = list(CODECS)
+    texts = [decode_text(body, f"text/plain; charset={label}") for label in labels for body in bodies]
+
+    assert len(labels) == 228
+    assert all(isinstance(text.encode(), bytes) for text in texts)

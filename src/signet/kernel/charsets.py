@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-__all__ = ["STEP_BYTES", "charset_of", "codec_of", "decode_in_turns", "decode_text", "takes_turns"]
+__all__ = ["CODECS", "STEP_BYTES", "charset_of", "codec_of", "decode_in_turns", "decode_text", "takes_turns"]
 
 STEP_BYTES: Final = 65_536
 """The bytes that are decoded at once, which takes 1 ms, and some 5 ms with an error at every byte."""
