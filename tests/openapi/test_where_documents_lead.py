@@ -110,6 +110,22 @@ def test_a_server_of_another_origin_gets_no_secret(tmp_path: Path, scheme: str, 
     )
 
 
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_redirect_to_another_origin_carries_no_secret(tmp_path: Path, scheme: str) -> None:
+    with echo() as service, echo() as other:
+        one = operation(operationId="send", security=[{scheme: []}])
+        value = document({"/x": {"get": one}}, servers=[{"url": service.url}],
+                         components={"securitySchemes": {scheme: SCHEMES[scheme]}})  # fmt: skip
+        service.order("redirect_to", location=f"{other.url}/moved", times=1)
+
+        (outcome,) = call_all(made(tmp_path, value), [("send", {})], **SECRETS)
+
+        (moved,) = other.received
+    sent = f"{moved.target} {sorted(dict(moved.headers).items())}"
+    assert outcome.fault is None
+    assert ("s3cret" in sent, "bWU6czNjcmV0LXdvcmQ=" in sent) == (False, False)
+
+
 def test_the_address_of_the_operator_gets_the_secrets_of_all_operations(tmp_path: Path) -> None:
     value = document({"/x": {"get": operation(operationId="own", servers=[{"url": "https://other.example"}])}})
     notes: list[str] = []

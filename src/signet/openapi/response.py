@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.kernel.charsets import decode_text
 from signet.kernel.errors import Code, Fault
 from signet.kernel.upstream import UpstreamResponse
 
@@ -116,6 +115,8 @@ def _line(text: str) -> str:
 
 
 def _text(response: UpstreamResponse, most: int = MAX_BODY_BYTES) -> str:
+    from signet.kernel.charsets import decode_text
+
     return decode_text(bytes(response.body[:most]), response.content_type)
 
 

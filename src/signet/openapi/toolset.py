@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.kernel.charsets import decode_in_turns, takes_turns
 from signet.kernel.errors import Fault
 from signet.kernel.tools import Context, Tool
 from signet.kernel.toolset import Toolset, UpstreamSpec
+from signet.kernel.upstream import UpstreamResponse
 from signet.upstream.origin import parse_origin
 from signet.upstream.switchboard import ServiceRequest
 
@@ -36,6 +36,8 @@ PREFIX: Final = "openapi:"
 NAME: Final = re.compile(r"[a-z][a-z0-9_-]*")
 TIMEOUT_S: Final = 30.0
 RETRIES: Final = 2
+SMALL_BYTES: Final = 65_536
+"""A body of this size is decoded at once, whatever its charset."""
 NO_ADDRESS: Final = "UPSTREAM_ADDRESS"
 ARGUMENTS: Final[Any] = dict[str, Any]
 
@@ -259,9 +261,15 @@ def _run(operation: OperationPlan, service: _Service) -> Callable[[Any, Context]
             message = fault.message if request.spec.base_url or fault.name != NO_ADDRESS else service.no_address
             # A model can act on it: ask again, or for something else.
             raise Fault(fault.code, message, name=fault.name, as_tool_result=True) from None
-        kind, text = response.content_type, None
-        if takes_turns(response.body, kind):
-            text = await decode_in_turns(response.body, kind)
+        text = await _large_text(response) if len(response.body) > SMALL_BYTES else None
         return result_of(operation, response, service.name, service.advice(context.settings), text)
 
     return run
+
+
+async def _large_text(response: UpstreamResponse) -> str | None:
+    """Return the text of a large body, decoded where others get their turn; None where that takes one short step."""
+    from signet.kernel.charsets import decode_in_turns, takes_turns
+
+    body, kind = response.body, response.content_type
+    return await decode_in_turns(body, kind) if takes_turns(body, kind) else None

@@ -181,7 +181,8 @@ def redirect_target(source: URL, location: str) -> URL:
 
 def refusal() -> str:
     """Return the reason why the last request of this task was refused, or an empty text."""
-    return _CURRENT.get().refusal
+    check = _CURRENT.get(None)
+    return check.refusal if check is not None else ""
 
 
 def is_from_public_peer() -> bool:
