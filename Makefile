@@ -121,7 +121,7 @@ lock: ## Write requirements/*.txt anew from pyproject.toml and requirements/*.in
 	$(COMPILE) requirements/servers-older.in -o requirements/servers-older.txt
 	$(COMPILE) pyproject.toml --extra redis --extra oauth --extra otel -c requirements/test.txt -o requirements/deploy.txt
 
-sbom: $(TEST_STAMP) ## Write the bill of materials (CycloneDX) of the locked dependencies to build/sbom.cdx.json
+sbom: $(TEST_STAMP) ## Write the bill of materials (CycloneDX, with licences) of packages, image and wheel to build/sbom.cdx.json
 	@$(BIN)/python scripts/sbom.py
 
 audit: $(TEST_STAMP) ## Look for known vulnerabilities in the locked dependencies (needs network)

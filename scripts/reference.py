@@ -220,8 +220,8 @@ def clients() -> Iterator[str]:
         "Where `signet install CLIENT` writes: the user's file (Linux, macOS, Windows) or, with `--project`, that of"
         " the project, and the keys below which the entry stands. The entry is put in as text: comments, order, line"
         " ends and every other byte stay. A backup `FILE.before-NAME.bak` is written beside the file (with a number"
-        " where one of another content is there); `signet uninstall` makes the file what it was, if"
-        " nothing else has changed in it. A file that cannot be edited with"
+        " where one of another content is there). Several changes at once wait for each other. `signet uninstall` makes"
+        " the file what it was, if nothing else has changed in it. A file that cannot be edited with"
         " certainty (not UTF-8, not parseable, over 8 MiB, an inline table in TOML, anchors or flow style in YAML) is"
         " left alone, and the entry is shown, to be written by hand."
     )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import importlib.metadata
 import json
 import re
 import subprocess
 import threading
+import tomllib
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -18,6 +21,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 
 from lockfiles import locked
 from processes import BIN, ROOT, clean_env
+from signet.engines.assets import packed_files
 
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
 NOWHERE = "http://127.0.0.1:9"
@@ -94,16 +98,124 @@ def test_the_bill_of_materials_keeps_the_schema_of_cyclonedx(bill: dict[str, Any
     assert error is None
 
 
+def of_kind(bill: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    return [component for component in bill["components"] if component["purl"].startswith(f"pkg:{kind}/")]
+
+
 def test_the_bill_of_materials_lists_every_locked_dependency_with_its_hashes(bill: dict[str, Any]) -> None:
+    """Those of the image are those of `deploy.txt`."""
     components = {
         component["purl"]: {f"sha256:{entry['content']}" for entry in component["externalReferences"][0]["hashes"]}
-        for component in bill["components"]
+        for component in of_kind(bill, "pypi")
     }
 
     assert components == {
         f"pkg:pypi/{requirement.name}@{requirement.version}": set(requirement.hashes)
-        for requirement in locked(ROOT / "requirements/run.txt")
+        for name in ("run", "deploy")
+        for requirement in locked(ROOT / f"requirements/{name}.txt")
     }
+
+
+def test_each_component_says_which_list_names_it(bill: dict[str, Any]) -> None:
+    lists = {
+        component["name"]: [one["value"] for one in component["properties"] if one["name"] == "signet:lock"]
+        for component in bill["components"]
+    }
+
+    for name in ("run", "deploy"):
+        path = f"requirements/{name}.txt"
+        assert {one for one, paths in lists.items() if path in paths} == {one.name for one in locked(ROOT / path)}
+    assert lists["cryptography"] == ["requirements/deploy.txt"]
+    assert lists["@plantuml/core"] == ["package-lock.json"]
+
+
+def test_the_bill_of_materials_lists_the_npm_packages_of_which_a_wheel_has_files(bill: dict[str, Any]) -> None:
+    packages = json.loads((ROOT / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+    wanted = json.loads((ROOT / "package.json").read_text(encoding="utf-8"))["dependencies"]
+
+    listed = {component["name"]: component for component in of_kind(bill, "npm")}
+
+    assert {name: one["version"] for name, one in listed.items()} == wanted
+    for name, one in listed.items():
+        (entry,) = one["externalReferences"][0]["hashes"]
+        assert base64.b64encode(bytes.fromhex(entry["content"])).decode() == (
+            packages[f"node_modules/{name}"]["integrity"].removeprefix("sha512-")
+        )
+    inside = {one["name"] for one in listed["@plantuml/core"]["components"]}
+    assert {"Graphviz", "Twemoji", "Open Iconic", "Viz.js"} <= inside
+
+
+# --- licences ---------------------------------------------------------------------------------
+
+TABLE = tomllib.loads((ROOT / "requirements/licences.toml").read_text(encoding="utf-8"))
+WORDS = {"Apache": "Apache-2.0", "MIT": "MIT", "MPL": "MPL-2.0", "PSF": "PSF-2.0", "Python": "PSF-2.0",
+         "3-Clause BSD": "BSD-3-Clause"}  # fmt: skip
+
+
+def test_each_component_has_a_licence(bill: dict[str, Any]) -> None:
+    inside = [one for component in bill["components"] for one in component.get("components", ())]
+
+    assert [one["name"] for one in [*bill["components"], *inside] if not one["licenses"]] == []
+
+
+def test_the_table_of_licences_has_the_packages_of_the_lists_and_no_others() -> None:
+    names = {one.name for name in ("run", "deploy") for one in locked(ROOT / f"requirements/{name}.txt")}
+    dependencies = json.loads((ROOT / "package.json").read_text(encoding="utf-8"))["dependencies"]
+
+    assert TABLE["pypi"].keys() == names
+    assert TABLE["npm"].keys() == dependencies.keys()
+    assert {one["file"] for one in TABLE["contained"]} <= set(packed_files())
+
+
+def test_the_table_of_licences_agrees_with_the_metadata_of_the_packages() -> None:
+    packages = json.loads((ROOT / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+    wrong = []
+    for name, licence in TABLE["pypi"].items():
+        try:
+            metadata = importlib.metadata.metadata(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        stated = metadata["License-Expression"]
+        kinds = metadata.get_all("Classifier") or []
+        text = " ".join([metadata["License"] or "", *[one for one in kinds if one.startswith("License ::")]])
+        found = {spdx for word, spdx in WORDS.items() if word in text}
+        if licence != stated and (stated or found != set(licence.split(" OR "))):
+            wrong.append((name, licence, stated, found))
+    for name, licence in TABLE["npm"].items():
+        stated = packages[f"node_modules/{name}"]["license"]
+        if licence != stated and not stated.startswith("SEE LICENSE"):
+            wrong.append((name, licence, stated, set()))
+
+    assert wrong == []
+
+
+def test_a_package_without_a_licence_in_the_table_has_no_bill(tmp_path: Path) -> None:
+    """Who locks another package is told to look its licence up."""
+    for name in ("scripts/sbom.py", "requirements/deploy.txt", "requirements/run.txt", "package-lock.json"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    text = (ROOT / "requirements/licences.toml").read_text(encoding="utf-8")
+    (tmp_path / "requirements/licences.toml").write_text(text.replace('redis = "MIT"\n', ""), encoding="utf-8")
+
+    done = subprocess.run(
+        [BIN / "python", tmp_path / "scripts/sbom.py", tmp_path / "bill.json"],
+        capture_output=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 1
+    assert "requirements/licences.toml has no licence of redis" in done.stderr
+    assert not (tmp_path / "bill.json").exists()
+
+
+def test_the_page_on_the_software_of_others_speaks_of_all_that_a_wheel_has() -> None:
+    page = (ROOT / "src/signet/engines/THIRD-PARTY.md").read_text(encoding="utf-8")
+
+    names = [Path(name).name for name in packed_files() if name.endswith((".js", ".ttf"))]
+    untold = [one for one in (*names, *[one["name"] for one in TABLE["contained"]], *TABLE["npm"]) if one not in page]
+
+    assert len(names) > 8
+    assert untold == []
+    assert [one["licence"] for one in TABLE["contained"] if one["licence"] not in page] == []
 
 
 def test_the_bill_of_materials_says_which_dependency_needs_which(bill: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ from typing import IO, Final
 __all__ = [
     "append_lines",
     "lock",
+    "locked_folder",
     "make_private_folders",
     "open_private",
     "open_regular",
@@ -180,6 +181,31 @@ def lock(file: int, *, wait_s: float = 0.0, retry_s: float = LOCK_RETRY_S, share
             time.sleep(retry_s)
         else:
             return True
+
+
+@contextlib.contextmanager
+def locked_folder(path: str, *, wait_s: float) -> Iterator[None]:
+    """Lock a folder until the block ends; nothing is left in it, and a process that is killed holds no lock.
+
+    Where there is no such lock (Windows, some network file systems, a folder that cannot be read), do without.
+
+    Raises:
+        TimeoutError: another process has held the lock for `wait_s`.
+    """
+    try:
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | NO_WAIT)
+    except (OSError, AttributeError):
+        yield
+        return
+    try:
+        is_ours = True
+        with contextlib.suppress(OSError):
+            is_ours = lock(folder, wait_s=wait_s)
+        if not is_ours:
+            raise TimeoutError(errno.EBUSY, "another process has locked it: try again", path)
+        yield
+    finally:
+        os.close(folder)
 
 
 def unlock(file: int) -> None:

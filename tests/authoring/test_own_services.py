@@ -53,16 +53,16 @@ def seen(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_response_has_a_status_a_type_and_a_body_as_json_and_text(service: ServiceHarness) -> None:
-    service.order("answer", status=404, type="Text/Plain; charset=latin-1", body="é")
+    service.order("answer", status=404, type="Text/Plain; charset=iso-8859-1", body="é")
     api = signet.Upstream(service.url)
 
     response = asyncio.run(api.get("/x"))
 
-    assert (response.status, response.content_type) == (404, "text/plain; charset=latin-1")
+    assert (response.status, response.content_type) == (404, "text/plain; charset=iso-8859-1")
     assert (response.body, response.text()) == ("é".encode(), "Ã©")
     with pytest.raises(signet.Fault) as caught:
         response.json()
-    assert caught.value.message == "127.0.0.1 answered with status 404, text/plain; charset=latin-1: it is not JSON"
+    assert caught.value.message == "127.0.0.1 answered with status 404, text/plain; charset=iso-8859-1: it is not JSON"
 
 
 def test_json_may_have_a_type(service: ServiceHarness) -> None:

@@ -7,6 +7,7 @@ import getpass
 import os
 import re
 import shutil
+import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
@@ -260,3 +261,58 @@ def test_a_wrong_diagram_of_a_kind_that_needs_graphviz_is_still_called_wrong(wit
     checked = without_graphviz.result("checkPlantUML", plantumlCode="@startuml\nclass A\nfoo bar baz\n@enduml")
 
     assert [error["line"] for error in checked["errors"]] == [3]
+
+
+PROPERTIES = ("user.dir", "user.home", "user.name", "java.class.path", "java.security.policy", "sun.java.command",
+              "os.version", "java.library.path", "HOME", "PATH", "PWD", "USER", "SIGNET_TOKEN", "OJ_TOKEN")  # fmt: skip
+SPELLINGS = (
+    '%call_user_func("%get" + "env", "{name}")',
+    '%get\\\nenv("{name}")',
+)
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_however_it_is_spelled_what_a_diagram_reads_tells_nothing(
+    spelling: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rule about %getenv is one of spelling; what is behind it is empty, or names nothing of the machine."""
+    monkeypatch.setenv("SIGNET_TOKEN", SECRET)
+    monkeypatch.setenv("OJ_TOKEN", SECRET)
+    lines = [f"A -> B: {name} is [{spelling.replace('{name}', name)}]" for name in PROPERTIES]
+    source = "@startuml\n" + "\n".join(lines) + "\n@enduml"
+    with pytest.MonkeyPatch.context() as patch, diagrams(plantuml_render_timeout_s="30") as harness:
+        patch.setattr("signet.engines.assets.find_assets", lambda: None)
+        drawn = harness.result("renderPlantUML", plantumlCode=source)["data"]
+
+    found = dict(re.findall(r">([\w.]+) is \[([^<]*)\]<", drawn))
+    link = "/proc/self/cwd"
+    assert found == dict.fromkeys(PROPERTIES, "") | {
+        "user.dir": link,
+        "user.home": link,
+        "user.name": "signet",
+        "java.class.path": f"{link}/plantuml.jar",
+        "java.security.policy": f"={link}/policy",
+        "sun.java.command": f"{link}/plantuml.jar -pipe -tsvg -charset UTF-8",
+    }
+    assert SECRET not in drawn
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["A -> B: <img:x.png>", "A -> B: <img:../../x.png>", "!include x.txt", "!import x.zip", "!$x = %get\\\nenv(",
+     "sprite $x x.png", "listsprites", "testdot", "!exit"],
+)  # fmt: skip
+def test_no_error_tells_the_folder_of_the_process(jar: Diagrams, line: str) -> None:
+    source = f"@startuml\n{line}\nC -> D\n@enduml"
+    checked = jar.call("checkPlantUML", plantumlCode=source)
+    rendered = jar.call("renderPlantUML", plantumlCode=source)
+
+    told = str([(one.result or one.fault, getattr(one.fault, "data", "")) for one in (checked, rendered)])
+    assert [text for text in ("signet-engine-", "/proc/self", tempfile.gettempdir()) if text in told] == []
+
+
+def test_a_refused_file_has_the_name_that_the_diagram_gave_it(jar: Diagrams) -> None:
+    outcome = jar.call("renderPlantUML", plantumlCode="@startuml\nA -> B: <img:x.png>\n@enduml")
+
+    assert outcome.fault is not None
+    assert outcome.fault.message == "a diagram may not use x.png"

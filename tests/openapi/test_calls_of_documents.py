@@ -197,7 +197,7 @@ def test_several_keys_have_variables_of_their_own(tmp_path: Path) -> None:
         (422, "application/json", b'{"errors": [{"message": "bad"}]}', Code.INVALID_INPUT,
          "svc answered 422 Unprocessable Entity: bad"),
         (429, "text/plain", b"slow\ndown\x1b", Code.INVALID_INPUT, "svc answered 429 Too Many Requests: slow down"),
-        (500, "text/html; charset=latin-1", b"\xe9", Code.INTERNAL_ERROR,
+        (500, "text/html; charset=iso-8859-1", b"\xe9", Code.INTERNAL_ERROR,
          "svc answered 500 Internal Server Error: \xe9"),
         (599, "application/json", b"{", Code.INTERNAL_ERROR, "svc answered 599: {"),
         (302, "", b"", Code.INTERNAL_ERROR, "svc answered 302 Found"),
@@ -207,7 +207,7 @@ def test_an_error_is_a_fault_with_what_the_service_said(
     status: int, kind: str, body: bytes, code: Code, message: str
 ) -> None:
     with pytest.raises(Fault) as caught:
-        result_of(PLAN, UpstreamResponse(status, kind, body), "svc", "T")
+        result_of(PLAN, UpstreamResponse(status, kind, body), "svc", "set T")
 
     fault = caught.value
     assert (fault.code, fault.message, fault.as_tool_result, fault.data) == (code, message, True, {"status": status})

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from signet.openapi.document import MAX_BYTES, Library, parse_document
+from signet.openapi.fetching import Fetched
 from signet.openapi.toolset import DocumentError, open_toolset
 
 from .documents import contracts, document, made, operation, written
@@ -119,12 +120,12 @@ def test_a_reference_that_leads_out_of_the_folder_is_never_read(tmp_path: Path, 
 def test_a_reference_of_a_document_from_a_url_is_fetched_from_the_same_origin_only(
     reference: str, location: str | None
 ) -> None:
-    asked: list[tuple[str, bool]] = []
+    asked: list[tuple[str, bool, str]] = []
     texts = {"https://a.example/api/openapi.json": {"$ref": reference}}
 
-    def fetch(url: str, limit: int, follow: bool) -> bytes:
-        asked.append((url, follow))
-        return json.dumps(texts.get(url, {"type": "string"})).encode()
+    def fetch(url: str, limit: int, *, follow: bool, only_public: str) -> Fetched:
+        asked.append((url, follow, only_public))
+        return Fetched(json.dumps(texts.get(url, {"type": "string"})).encode(), is_public=True)
 
     library = Library("https://a.example/api/openapi.json", fetch)
     from signet.openapi.document import RefusedReferenceError
@@ -134,11 +135,11 @@ def test_a_reference_of_a_document_from_a_url_is_fetched_from_the_same_origin_on
     if location is None:
         with pytest.raises(RefusedReferenceError, match="is not read"):
             resolve(library, node)
-        assert asked == [(library.root, True)]
+        assert asked == [(library.root, True, "")]
     else:
         assert resolve(library, node).value == {"type": "string"}
         # Redirects are followed for the document itself alone.
-        assert asked == [(library.root, True), (location, False)]
+        assert asked == [(library.root, True, ""), (location, False, "the document came from a public address")]
 
 
 def test_references_in_a_circle_have_an_end(tmp_path: Path) -> None:
@@ -262,7 +263,9 @@ def test_a_public_document_cannot_lead_to_an_address_that_is_not_public(
     inside = [{"url": "http://169.254.169.254/latest"}]
     value = document({"/x": {"get": {**operation(), **({"servers": inside} if where == "own" else {})}}})
     value |= {"servers": inside if where == "servers" else [{"url": "https://api.example"}]}
-    monkeypatch.setattr("signet.openapi.fetching.fetch", lambda *_: json.dumps(value).encode())
+    monkeypatch.setattr(
+        "signet.openapi.fetching.fetch", lambda *_, **__: Fetched(json.dumps(value).encode(), is_public=True)
+    )
     url = "https://docs.example/openapi.json"
 
     with pytest.raises(DocumentError, match="which is not public: write it with --base-url"):

@@ -904,7 +904,10 @@ def test_any_tool_name_gets_a_json_answer(server: Server, name: str) -> None:
         (b'{"plantumlCode":"' + b"A" * 51_200 + b'\\ud800"}', 413, "CODE_TOO_LARGE"),
         (b'{"plantumlCode":"' + b"A" * 51_197 + b'\\ud800"}', 500, "ENCODING_FAILED"),
         (b'{"plantumlCode":"\\ud83d\\ude00\\\\ud800","note":"\\ud83d"}', 200, ""),
-        (b'{"plantumlCode":1e400}', 500, "INTERNAL_ERROR"),
+        (b'{"plantumlCode":1e400}', 400, "EMPTY_CODE"),
+        (b'{"plantumlCode":[-1e999]}', 400, "EMPTY_CODE"),
+        (b'{"plantumlCode":1e400,"note":"\xff"}', 400, "EMPTY_CODE"),
+        (b'{"plantumlCode":1e400', 500, "INTERNAL_ERROR"),
         (b'{"plantumlCode":"A","note":"\\ud83d"', 500, "INTERNAL_ERROR"),
     ],
 )

@@ -60,12 +60,23 @@ class ServiceResponse(msgspec.Struct, frozen=True):
             raise _fault(f"{self.service} answered with status {self.status}, {shown}: {why}", "UNREADABLE") from None
 
     def text(self) -> str:
-        """Return the body as text, by the charset of its type; what cannot be read is replaced."""
-        charset = self.content_type.partition("charset=")[2].partition(";")[0].strip(" \"'")
-        try:
-            return self.body.decode(charset or "utf-8", errors="replace")
-        except LookupError:
-            return self.body.decode(errors="replace")
+        """Return the body as text, by the charset of its type; bytes that cannot be read are replaced.
+
+        The charsets are those of the WHATWG Encoding Standard; every other name is read as UTF-8.
+        """
+        from signet.kernel.charsets import decode_text
+
+        return decode_text(self.body, self.content_type)
+
+
+class _DecodedResponse(ServiceResponse, frozen=True):
+    """A response whose text was decoded before, in steps: in one step, it would hold the event loop."""
+
+    decoded: str = ""
+
+    def text(self) -> str:
+        """Return the text of the body."""
+        return self.decoded
 
 
 class Service:
@@ -200,7 +211,7 @@ class Service:
             raise _fault(message, "UPSTREAM_TOO_LARGE")
         if response.broken:
             raise _fault(f"the answer of {self.name} cannot be used: {response.broken}", "UPSTREAM_BROKEN")
-        return ServiceResponse(response.status, response.content_type, bytes(response.body), self.name)
+        return await _read(response, self.name)
 
     def _addressed(self, request: UpstreamRequest, settings: Any) -> ServiceRequest:
         """Return a request with the address and the secrets of the service."""
@@ -224,6 +235,17 @@ class Service:
             return await switchboard.send(request)
         finally:
             await switchboard.close()
+
+
+async def _read(response: UpstreamResponse, name: str) -> ServiceResponse:
+    """Return a response for a tool; the text of a large one is decoded here, where others get their turn."""
+    kind, body = response.content_type, bytes(response.body)
+    if "charset" in kind or kind.startswith("text/"):
+        from signet.kernel.charsets import decode_in_turns, takes_turns
+
+        if takes_turns(body, kind):
+            return _DecodedResponse(response.status, kind, body, name, await decode_in_turns(body, kind))
+    return ServiceResponse(response.status, kind, body, name)
 
 
 def _value(given: Any, settings: Any, name: str) -> Any:

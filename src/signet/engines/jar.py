@@ -3,13 +3,15 @@
 A process that drew several would need a mark between its pictures, and a diagram that learns the mark would give its
 caller's picture to the next. A diagram must never reach a file, an address or a variable: PlantUML's own profile
 SANDBOX sees to it in a jar that has it, and Java's security manager where Java has one (until 23). The policy must
-grant all properties, which PlantUML lists when it draws an error: those of the user are replaced, and %getenv is
-refused.
+grant all properties, which PlantUML lists when it draws an error, and %getenv reads them in older jars: so none of them
+tells anything of the user or of the machine's folders. To refuse %getenv by its name is a courtesy alone; a diagram
+can spell it in many ways.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import os
 import re
@@ -19,9 +21,11 @@ import zipfile
 from functools import partial
 from typing import Final
 
+import msgspec
+
 from .picture import DiagramError, find_error, is_unsupported, lacks_graphviz, without_unsafe_links
 from .places import Places
-from .pool import Hold, Pool
+from .pool import PREFIX, Hold, Pool
 from .process import Child, ChildEndedError
 from .renderer import MAX_PICTURE_BYTES, Form, Limits, failed, too_heavy, too_large, too_slow
 
@@ -42,6 +46,11 @@ GETENV: Final = re.compile(r"%getenv\b", re.IGNORECASE)
 RELEASE: Final = re.compile(r'JAVA_VERSION="(?:1\.)?(\d+)')
 FORMULA: Final = re.compile(r"\s*@start(?:math|latex|jcckit)\b", re.IGNORECASE)
 """The beginning of kinds of diagrams that need a library which a jar may lack, or files that no diagram may read."""
+HERE: Final = "/proc/self/cwd"
+"""A name of the folder of a process that tells nobody where it is."""
+JAR_NAME: Final = "plantuml.jar"
+FOLDER: Final = re.compile(rf"(?:{HERE}|/[^\s\"<>]*/{PREFIX}[^/\s\"<>]*)(?:/\.)*/?")
+"""The folder of a process in a message."""
 PNG: Final = b"\x89PNG"
 COMMENT: Final = re.compile(r"<!--.*?-->", re.DOTALL)
 DENIED: Final = re.compile(r'access denied \("java\.\w+\.\w+" "([^"]*)"')
@@ -56,6 +65,9 @@ grant codeBase "file:{jar}" {{
   permission java.io.FilePermission "{jar}", "read";
   permission java.io.FilePermission "{home}", "read";
   permission java.io.FilePermission "{home}/license.txt", "read";
+  permission java.io.FilePermission "{here}", "read";
+  permission java.io.FilePermission "{here}/{name}", "read";
+  permission java.io.FilePermission "{here}/license.txt", "read";
   permission java.io.FilePermission "plantuml.skin", "read";
   permission java.io.FilePermission "{dot}", "read,execute";
 }};
@@ -104,20 +116,26 @@ class Jar:
         self._places.close()
 
     def _start(self, form: str, folder: str) -> Child:
+        # What a diagram learns of its process are properties of Java: they name the folder by a link.
+        here = HERE if os.path.isdir(HERE) else folder
         heap = f"-Xmx{self._limits.memory_mb // 2}m"
         flags = ["-Djava.awt.headless=true", "-Dfile.encoding=UTF-8", "-XX:-UsePerfData", "-XX:+UseSerialGC", heap]
-        flags += ["-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError", f"-Duser.home={folder}"]
+        flags += ["-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError", f"-Duser.home={here}", f"-Duser.dir={here}"]
         flags += ["-Duser.name=signet", "-DPLANTUML_SECURITY_PROFILE=SANDBOX", "-DPLANTUML_LIMIT_SIZE=16384"]
+        flags += ["-Dos.version=", "-Djava.library.path="]
         dot = shutil.which("dot") or "/usr/bin/dot"
         if _has_manager(self._java):
             policy = os.path.join(folder, "policy")
             if not os.path.exists(policy):
                 with open(policy, "w", encoding="utf-8") as file:
-                    file.write(POLICY.format(jar=self._jar, home=os.path.dirname(self._jar), dot=dot))
-            flags += ["-Djava.security.manager", f"-Djava.security.policy=={policy}"]
+                    places = {"home": os.path.dirname(self._jar), "here": here, "name": JAR_NAME}
+                    file.write(POLICY.format(jar=self._jar, dot=dot, **places))
+            flags += ["-Djava.security.manager", f"-Djava.security.policy=={here}/policy"]
         elif not _has_profile(self._jar):
             raise failed(f"no diagram can be kept from files with {self._jar} and {self._java}: use a newer jar")
-        command = [self._java, *flags, "-jar", self._jar, "-pipe", FLAGS[form], "-charset", "UTF-8"]
+        with contextlib.suppress(FileExistsError):
+            os.symlink(self._jar, os.path.join(folder, JAR_NAME))
+        command = [self._java, *flags, "-jar", f"{here}/{JAR_NAME}", "-pipe", FLAGS[form], "-charset", "UTF-8"]
         # SERVER_NAME: Graphviz opens no file for a server. PLANTUML_SECURITY_PROFILE: newer jars read it here too.
         environ = {"PLANTUML_SECURITY_PROFILE": "SANDBOX", "SERVER_NAME": "signet", "LC_ALL": "C.UTF-8"}
         environ["GRAPHVIZ_DOT"] = dot
@@ -210,6 +228,7 @@ def _has_profile(jar: str) -> bool:
 
 
 def _in_plain_words(error: DiagramError) -> DiagramError:
-    """Return the error for what the security manager has refused, without the names of Java's classes."""
+    """Return the error without the names of Java's classes, where the security manager refused, and of our folder."""
     denied = DENIED.search(error.message)
-    return DiagramError(f"a diagram may not use {denied[1]}", error.line) if denied else error
+    message = f"a diagram may not use {denied[1]}" if denied else error.message
+    return msgspec.structs.replace(error, message=FOLDER.sub("", message))

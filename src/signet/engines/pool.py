@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 
 from .process import Child, ChildEndedError
 
-__all__ = ["Hold", "Pool"]
+__all__ = ["PREFIX", "Hold", "Pool"]
 
 T = TypeVar("T")
 

@@ -59,6 +59,8 @@ class UpstreamSpec(msgspec.Struct, frozen=True, kw_only=True):
     gzip: bool = False
     """Whether responses may come compressed."""
     max_redirects: int = MAX_REDIRECTS
+    only_public: str = ""
+    """Why only public addresses are connected to, for a message; empty where the origin may be anywhere."""
     interval_s: float = 0.0
     """The least time between the starts of two requests."""
     cache_s: float = 0.0

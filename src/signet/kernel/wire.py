@@ -20,6 +20,7 @@ __all__ = [
     "Frame",
     "Id",
     "NotUnicodeError",
+    "OutOfRangeError",
     "ProtocolError",
     "QuotedText",
     "Reply",
@@ -44,6 +45,8 @@ ResponseId = Id | float | None
 T = TypeVar("T")
 NO_PARAMS: Final = Raw(b"{}")
 NULL: Final = Raw(b"null")
+RANGE: Final = "out of range"
+"""How the decoder tells of a number that no float can hold."""
 SHAPE_CODES: Final = (INVALID_REQUEST, INVALID_PARAMS)
 BAD_SHAPE: Final = {"canonical_code": str(Code.INVALID_INPUT)}
 """The data of an error about the shape of a request."""
@@ -167,6 +170,10 @@ class NotUnicodeError(ProtocolError):
     """A message is not Unicode text: it has bytes that are not UTF-8, or half a surrogate pair."""
 
 
+class OutOfRangeError(ProtocolError):
+    """A message is JSON, and has a number that no float can hold."""
+
+
 encode: Final = msgspec.json.Encoder().encode
 _frame: Final = msgspec.json.Decoder(Frame).decode
 _any: Final = msgspec.json.Decoder(float_hook=parse_float).decode
@@ -244,6 +251,7 @@ def decode_members(text: bytes, names: Collection[str]) -> Any:
 
     Raises:
         NotUnicodeError: one of these members is not Unicode; `value` has them with U+FFFD in place of what is not.
+        OutOfRangeError: one of these members has a number that no float can hold.
         ProtocolError: the text is not JSON, exceeds a limit, or one of these members cannot be decoded.
     """
     if len(text) > MAX_VALUES:
@@ -256,7 +264,12 @@ def decode_members(text: bytes, names: Collection[str]) -> Any:
     except (ValueError, RecursionError) as error:
         raise _not_json(error, text) from None
     known = {name: bytes(raw) for name, raw in marked.items() if name in names}
-    value = {name: decode(raw.decode(errors="replace").encode()) for name, raw in known.items()}
+    try:
+        value = {name: decode(raw.decode(errors="replace").encode()) for name, raw in known.items()}
+    except ProtocolError as error:
+        if RANGE in str(error):
+            raise OutOfRangeError(PARSE_ERROR, str(error)) from None
+        raise
     if all(_is_utf8(raw) and raw == bytes(other[name]) for name, raw in known.items()):
         return value
     raise NotUnicodeError(PARSE_ERROR, "Parse error: a string is not Unicode", value=value)

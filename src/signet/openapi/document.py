@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable
 from hashlib import sha256
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
 import msgspec
 
@@ -20,7 +19,10 @@ from signet.files import open_regular
 from .failure import DocumentError, shown
 from .yaml_text import parse_yaml
 
-__all__ = ["MAX_BYTES", "Library", "RefusedReferenceError", "is_url", "location_of", "parse_document"]
+if TYPE_CHECKING:
+    from .fetching import Fetched
+
+__all__ = ["FROM_PUBLIC", "MAX_BYTES", "Library", "RefusedReferenceError", "is_url", "location_of", "parse_document"]
 
 MAX_BYTES: Final = 16_777_216
 """The most bytes of a document, and of all that it refers to."""
@@ -29,8 +31,15 @@ YAML_NAMES: Final = (".yaml", ".yml")
 SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 """How half of a surrogate pair is written in JSON."""
 
-Fetch = Callable[[str, int, bool], bytes]
-"""Called with a URL, the most bytes, and whether redirects are followed."""
+FROM_PUBLIC: Final = "the document came from a public address"
+"""Why nothing that a document leads to may have an address that is not public."""
+
+
+class Fetch(Protocol):
+    """Fetches what a URL leads to: at most `limit` bytes."""
+
+    def __call__(self, url: str, limit: int, *, follow: bool, only_public: str) -> Fetched:
+        """Return the bytes, and whether they came from a public address."""
 
 
 class RefusedReferenceError(Exception):
@@ -54,6 +63,8 @@ class Library:
         self.root = location_of(source)
         self.digests: dict[str, str] = {}
         """The SHA-256 of each document that was read, by its location."""
+        self.is_public = False
+        """Whether the first document came from a public address; known as soon as it is read."""
         self._fetch = fetch
         self._left = MAX_BYTES
         self._texts: dict[str, bytes] = {}
@@ -81,7 +92,11 @@ class Library:
     def _fetched(self, location: str) -> bytes:
         from .fetching import fetch
 
-        return (self._fetch or fetch)(location, self._left, location == self.root)
+        is_root = location == self.root
+        only_public = FROM_PUBLIC if self.is_public else ""
+        found = (self._fetch or fetch)(location, self._left, follow=is_root, only_public=only_public)
+        self.is_public = self.is_public or (is_root and found.is_public)
+        return found.data
 
     def locate(self, base: str, reference: str) -> str:
         """Return the location that a reference without its fragment leads to, seen from a document.

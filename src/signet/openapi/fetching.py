@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final
+from typing import Final, NamedTuple
 
 from signet.kernel.errors import Fault
 from signet.kernel.toolset import UpstreamSpec
@@ -13,7 +13,7 @@ from signet.upstream.http import HttpUpstream
 
 from .failure import DocumentError, shown
 
-__all__ = ["fetch", "is_private_address"]
+__all__ = ["Fetched", "fetch", "is_private_address"]
 
 TIMEOUT_S: Final = 30.0
 MAX_REDIRECTS: Final = 5
@@ -21,23 +21,35 @@ HTTP_OK: Final = 200
 ACCEPT: Final = "application/json, application/yaml, */*;q=0.1"
 
 
-def fetch(url: str, limit: int, follow: bool) -> bytes:  # noqa: FBT001 - the seam that tests fill has three places
+class Fetched(NamedTuple):
+    """The bytes at a URL, and where they came from."""
+
+    data: bytes
+    is_public: bool
+    """Whether they came from a public address; what came through a proxy counts as public."""
+
+
+def fetch(url: str, limit: int, *, follow: bool, only_public: str = "") -> Fetched:
     """Return the body of a URL; with `follow`, of where it redirects to. A caller may hold an event loop.
+
+    Where `only_public` gives a reason, the URL must lead to a public address.
 
     Raises:
         DocumentError: it cannot be fetched, or has more bytes than the limit.
     """
     with ThreadPoolExecutor(1) as pool:
-        response = pool.submit(asyncio.run, _get(url, limit, follow=follow)).result()
+        response, is_public = pool.submit(asyncio.run, _get(url, limit, only_public, follow=follow)).result()
     if response.cut:
         raise DocumentError(f"{shown(url)} has more than {limit:,} bytes: give a smaller document")
     if response.broken or response.status != HTTP_OK:
         raise DocumentError(f"{shown(url)} cannot be fetched: {response.broken or f'status {response.status}'}")
-    return bytes(response.body)
+    return Fetched(bytes(response.body), is_public)
 
 
-async def _get(url: str, limit: int, *, follow: bool) -> UpstreamResponse:
+async def _get(url: str, limit: int, only_public: str, *, follow: bool) -> tuple[UpstreamResponse, bool]:
     from urllib.parse import quote, urlsplit
+
+    from signet.upstream.egress import is_from_public_peer
 
     parts = urlsplit(url)
     target = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._") + (f"?{parts.query}" if parts.query else "")
@@ -49,13 +61,15 @@ async def _get(url: str, limit: int, *, follow: bool) -> UpstreamResponse:
         max_body_bytes=limit,
         gzip=True,
         max_redirects=MAX_REDIRECTS if follow else 0,
+        only_public=only_public,
     )
     try:
         upstream = HttpUpstream(spec)
     except ValueError as error:
         raise DocumentError(f"{shown(url)} cannot be fetched: {error}") from None
     try:
-        return await upstream.send(UpstreamRequest(target, headers=(("Accept", ACCEPT),)))
+        response = await upstream.send(UpstreamRequest(target, headers=(("Accept", ACCEPT),)))
+        return response, is_from_public_peer()
     except Fault as fault:
         raise DocumentError(f"{shown(url)} cannot be fetched: {fault.message}") from None
     finally:

@@ -19,19 +19,24 @@ __all__ = ["MAX_BODY_BYTES", "result_of"]
 MAX_BODY_BYTES: Final = 1_500_000
 """The longest response: in base64 it is as long as the longest result."""
 MAX_DETAIL_CHARS: Final = 500
+MAX_DETAIL_BYTES: Final = 16_384
+"""The beginning of an error's text that is read for its detail."""
 CODES: Final = {401: Code.UNAUTHORIZED, 403: Code.UNAUTHORIZED, 404: Code.NOT_FOUND}
 SAYING: Final = ("detail", "message", "error_description", "description", "title", "error", "errors", "reason")
 """The fields of an error in which services say what is wrong, in the order of their use."""
 
 
-def result_of(plan: OperationPlan, response: UpstreamResponse, service: str, secrets: str = "") -> dict[str, Any]:
+def result_of(
+    plan: OperationPlan, response: UpstreamResponse, service: str, advice: str = "", text: str | None = None
+) -> dict[str, Any]:
     """Return the result of a response.
 
     Args:
         plan: the operation.
         response: what the service sent.
         service: what messages call it.
-        secrets: the variables to set where the service wants to know its caller.
+        advice: what to do where the service wants to know its caller.
+        text: the text of the body, where it was decoded before.
 
     Raises:
         Fault: the status is no success, or the body cannot be used.
@@ -44,7 +49,7 @@ def result_of(plan: OperationPlan, response: UpstreamResponse, service: str, sec
             Code.INTERNAL_ERROR, f"the answer of {service} cannot be used: {response.broken}", "UPSTREAM_BROKEN"
         )
     if not HTTPStatus.OK <= response.status < HTTPStatus.MULTIPLE_CHOICES:
-        raise _refused(response, service, secrets)
+        raise _refused(response, service, advice)
     body = bytes(response.body)
     if not body:
         return {"status": response.status}
@@ -52,15 +57,15 @@ def result_of(plan: OperationPlan, response: UpstreamResponse, service: str, sec
         try:
             value = msgspec.json.decode(body)
         except (ValueError, RecursionError):
-            return {"result": _text(response)}
+            return {"result": _text(response) if text is None else text}
         return value if isinstance(value, dict) and not plan.is_wrapped else {"result": value}
     if is_text(response.content_type):
-        return {"result": _text(response)}
+        return {"result": _text(response) if text is None else text}
     kind = base_type(response.content_type)
     return {"result": b64encode(body).decode(), "contentType": kind, "encoding": "base64"}
 
 
-def _refused(response: UpstreamResponse, service: str, secrets: str) -> Fault:
+def _refused(response: UpstreamResponse, service: str, advice: str) -> Fault:
     status = response.status
     is_client_error = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
     code = CODES.get(status, Code.INVALID_INPUT if is_client_error else Code.INTERNAL_ERROR)
@@ -70,8 +75,8 @@ def _refused(response: UpstreamResponse, service: str, secrets: str) -> Fault:
         phrase = str(status)
     said = _said(response)
     message = f"{service} answered {phrase}" + (f": {said}" if said else "")
-    if status == HTTPStatus.UNAUTHORIZED and secrets:
-        message += f" (set {secrets})"
+    if status == HTTPStatus.UNAUTHORIZED and advice:
+        message += f" ({advice})"
     fault = _fault(code, message, "")
     fault.data = {"status": status}
     return fault
@@ -86,7 +91,8 @@ def _said(response: UpstreamResponse) -> str:
             found = ""
         if found:
             return _line(found)
-    return _line(_text(response)) if is_text(response.content_type) or is_json(response.content_type) else ""
+    has_text = is_text(response.content_type) or is_json(response.content_type)
+    return _line(_text(response, MAX_DETAIL_BYTES)) if has_text else ""
 
 
 def _detail(value: Any, depth: int) -> str:
@@ -108,12 +114,10 @@ def _line(text: str) -> str:
     return plain if len(plain) <= MAX_DETAIL_CHARS else f"{plain[:MAX_DETAIL_CHARS]}…"
 
 
-def _text(response: UpstreamResponse) -> str:
-    charset = response.content_type.partition("charset=")[2].partition(";")[0].strip(" \"'")
-    try:
-        return bytes(response.body).decode(charset or "utf-8", errors="replace")
-    except LookupError:
-        return bytes(response.body).decode(errors="replace")
+def _text(response: UpstreamResponse, most: int = MAX_BODY_BYTES) -> str:
+    from signet.kernel.charsets import decode_text
+
+    return decode_text(bytes(response.body[:most]), response.content_type)
 
 
 def _fault(code: Code, message: str, name: str) -> Fault:

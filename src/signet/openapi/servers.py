@@ -1,18 +1,26 @@
-"""Servers: the address of a service as a document states it, absolute or relative to the document. Pure."""
+"""Servers: the addresses of a service as a document states them, absolute or relative to the document. Pure.
+
+Secrets are for the origin of the document's first server alone: an operation may state another one.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import Any, Final
 
+from signet.upstream.origin import host_of, parse_origin
+
 from .document import is_url
-from .plan import ServerPlan
+from .failure import shown
+from .plan import DocumentPlan, OperationPlan, ServerPlan
 from .references import Node
 
-__all__ = ["address_of", "plan_servers"]
+__all__ = ["address_of", "elsewhere_note", "origin_of", "plan_servers", "service_of"]
 
 VARIABLE: Final = re.compile(r"\{([^{}]+)\}")
 MAX_URL_CHARS: Final = 2_000
+MAX_NAMED: Final = 5
+"""The most operations that one sentence names, and the most origins."""
 
 
 def plan_servers(node: Node) -> tuple[ServerPlan, ...]:
@@ -47,3 +55,44 @@ def address_of(servers: tuple[ServerPlan, ...]) -> str:
     if "://" in url or not is_url(base):
         return ""
     return urljoin(base, url).rstrip("/")
+
+
+def origin_of(address: str) -> str:
+    """Return the origin of an address in normal form; empty where it has none."""
+    try:
+        whole = parse_origin(address, with_path=True)
+    except ValueError:
+        return ""
+    return f"{whole.partition('://')[0]}://{host_of(whole)}"
+
+
+def service_of(plan: DocumentPlan, operation: OperationPlan) -> tuple[str, bool]:
+    """Return the address that the document states for an operation, and whether it is of another origin."""
+    general = address_of(plan.servers)
+    if not operation.servers or operation.servers == plan.servers:
+        return general, False
+    address = address_of(operation.servers)
+    return address, not address or origin_of(address) != origin_of(general)
+
+
+def elsewhere_note(plan: DocumentPlan, setting: str) -> str:
+    """Return a sentence about the operations that state a server of another origin; empty where none does."""
+    found: dict[str, str] = {}
+    for one in plan.operations:
+        address, is_elsewhere = service_of(plan, one)
+        if is_elsewhere and address:
+            found[one.name] = origin_of(address) or address
+    if not found:
+        return ""
+    origins = _listed([shown(one) for one in dict.fromkeys(found.values())])
+    home = origin_of(address_of(plan.servers))
+    whose = f"secrets go to {shown(home)} alone" if home else "the document has no address for secrets"
+    text = f"{_listed(list(found))} {'state' if len(found) > 1 else 'states'} another server ({origins})"
+    return (
+        f"{text} and {'are' if len(found) > 1 else 'is'} called there without secrets: {whose}, unless {setting} is set"
+    )
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - MAX_NAMED:,} more" if len(names) > MAX_NAMED else ""
+    return ", ".join(names[:MAX_NAMED]) + more

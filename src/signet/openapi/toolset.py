@@ -13,20 +13,21 @@ import msgspec
 from signet.kernel.errors import Fault
 from signet.kernel.tools import Context, Tool
 from signet.kernel.toolset import Toolset, UpstreamSpec
+from signet.kernel.upstream import UpstreamResponse
 from signet.upstream.origin import parse_origin
 from signet.upstream.switchboard import ServiceRequest
 
 from .cache import key_of, read_plan, write_plan
-from .document import Library, is_url
+from .document import FROM_PUBLIC, Library
 from .encoding import quoted
 from .failure import DocumentError, shown
 from .operation import plan_document
-from .plan import DocumentPlan, OperationPlan, ServerPlan
+from .plan import DocumentPlan, OperationPlan
 from .request import build_request, cookie_header
 from .response import MAX_BODY_BYTES, result_of
 from .security import Credentials, credentials, settings_struct
 from .selection import FLAGS, Ways
-from .servers import address_of
+from .servers import address_of, elsewhere_note, service_of
 
 __all__ = ["PREFIX", "DocumentError", "name_of", "open_target", "open_toolset"]
 
@@ -35,6 +36,8 @@ PREFIX: Final = "openapi:"
 NAME: Final = re.compile(r"[a-z][a-z0-9_-]*")
 TIMEOUT_S: Final = 30.0
 RETRIES: Final = 2
+SMALL_BYTES: Final = 65_536
+"""A body of this size is decoded at once, whatever its charset."""
 NO_ADDRESS: Final = "UPSTREAM_ADDRESS"
 ARGUMENTS: Final[Any] = dict[str, Any]
 
@@ -85,14 +88,16 @@ def open_toolset(
     library = Library(source)
     plan = _open_plan(library, source, name, include, ways)
     address = base_url or environ.get(f"{_variable(name)}_BASE_URL", "").strip()
-    _check_address(address or address_of(plan.servers), plan, library.root, ways, is_given=bool(address))
-    for text in plan.notes:
+    _check_address(address or address_of(plan.servers), plan, library, ways, is_given=bool(address))
+    elsewhere = "" if address else elsewhere_note(plan, f"{_variable(name)}_BASE_URL")
+    for text in (*plan.notes, *filter(None, [elsewhere])):
         (note or _tell)(f"{shown(source)}: {text}")
-    return _toolset(plan, name, address)
+    return _toolset(plan, name, address, is_public=library.is_public)
 
 
-def _toolset(plan: DocumentPlan, name: str, address: str) -> Toolset:
-    tools = tuple([_tool(one, _Service(plan, one, name, address)) for one in plan.operations])
+def _toolset(plan: DocumentPlan, name: str, address: str, *, is_public: bool) -> Toolset:
+    services = [_Service(plan, one, name, address, is_public=is_public) for one in plan.operations]
+    tools = tuple([_tool(one, service) for one, service in zip(plan.operations, services, strict=True)])
     return Toolset(
         name=name,
         title=plan.title,
@@ -128,7 +133,7 @@ def _plan(library: Library, name: str, include: Sequence[str], ways: Ways) -> Do
     return plan
 
 
-def _check_address(address: str, plan: DocumentPlan, document: str, ways: Ways, *, is_given: bool) -> None:
+def _check_address(address: str, plan: DocumentPlan, library: Library, ways: Ways, *, is_given: bool) -> None:
     """Raise DocumentError for an address that cannot be used, or to which a public document may not lead."""
     try:
         if address:
@@ -136,14 +141,14 @@ def _check_address(address: str, plan: DocumentPlan, document: str, ways: Ways, 
     except ValueError as error:
         advice = "" if is_given else f": write the right one with {ways.base_url}"
         raise DocumentError(f"{error}{advice}") from None
-    if is_given or not is_url(document):
+    if is_given or not library.is_public:
         return
     from .fetching import is_private_address
 
     stated = [plan.servers, *(one.servers for one in plan.operations if one.servers)]
     for servers in stated:
         where = address_of(servers)
-        if where and is_private_address(where) and not is_private_address(document):
+        if where and is_private_address(where):
             why = f"the document leads to {shown(where)}, which is not public"
             raise DocumentError(f"{why}: write it with {ways.base_url}")
 
@@ -155,27 +160,31 @@ def _variable(name: str) -> str:
 class _Service:
     """How the service of one operation is reached."""
 
-    def __init__(self, plan: DocumentPlan, operation: OperationPlan, name: str, address: str) -> None:
+    def __init__(
+        self, plan: DocumentPlan, operation: OperationPlan, name: str, address: str, *, is_public: bool
+    ) -> None:
         self.name = name
         self._plan = plan
         self._operation = operation
         self._given = address
-        own: tuple[ServerPlan, ...] = operation.servers
-        self._stated = address_of(own or plan.servers)
+        own = operation.servers
         self._is_own = bool(own) and own != plan.servers
+        self._stated, self._is_elsewhere = service_of(plan, operation)
+        setting = f"{_variable(name)}_BASE_URL"
+        self._only_public = f"{FROM_PUBLIC}: set {setting} if you mean this address" if is_public else ""
         names = dict.fromkeys(
             one for names in operation.security for scheme in names for one in plan.schemes[scheme].settings
         )
-        self.no_address = (
-            f"the document has no address of the service: write --base-url URL or set {_variable(name)}_BASE_URL"
-        )
-        self.secrets = " or ".join(f"{_variable(name)}_{one.upper()}" for one in names)
+        self.no_address = f"the document has no address of the service: write --base-url URL or set {setting}"
+        self._secrets = " or ".join(f"{_variable(name)}_{one.upper()}" for one in names)
+        self._where = f"this operation states a server of its own, which gets no secrets unless {setting} is set"
 
     def request(self, arguments: Mapping[str, Any], settings: Any) -> ServiceRequest:
         """Return the request of a call, with the address and the secrets of the service."""
         request = build_request(self._operation, arguments)
-        carried = credentials(self._plan, self._operation.security, settings)
-        given = getattr(settings, "base_url", None) or self._given
+        given = self._address_given(settings)
+        has_secrets = given or not self._is_elsewhere
+        carried = credentials(self._plan, self._operation.security, settings) if has_secrets else Credentials()
         called, address = self.name, given or self._stated
         if self._is_own and not given:
             # A recording and the rate limits know services by name.
@@ -189,11 +198,21 @@ class _Service:
             request.body,
             fixed_headers=carried.headers,
             fixed_query="&".join(f"{quoted(one)}={quoted(text)}" for one, text in carried.query),
-            spec=self._spec(called, address),
+            spec=self._spec(called, address, "" if given else self._only_public),
             secrets=carried.secrets,
         )
 
-    def _spec(self, called: str, address: str) -> UpstreamSpec:
+    def advice(self, settings: Any) -> str:
+        """Return what to do where the service wants to know its caller."""
+        if self._is_elsewhere and not self._address_given(settings):
+            return self._where if self._secrets else ""
+        return f"set {self._secrets}" if self._secrets else ""
+
+    def _address_given(self, settings: Any) -> str:
+        """Return the address that the operator has configured."""
+        return getattr(settings, "base_url", None) or self._given
+
+    def _spec(self, called: str, address: str, only_public: str) -> UpstreamSpec:
         return UpstreamSpec(
             base_url=address,
             called=called,
@@ -203,6 +222,7 @@ class _Service:
             max_body_bytes=MAX_BODY_BYTES,
             gzip=True,
             retries=RETRIES,
+            only_public=only_public,
         )
 
 
@@ -241,6 +261,15 @@ def _run(operation: OperationPlan, service: _Service) -> Callable[[Any, Context]
             message = fault.message if request.spec.base_url or fault.name != NO_ADDRESS else service.no_address
             # A model can act on it: ask again, or for something else.
             raise Fault(fault.code, message, name=fault.name, as_tool_result=True) from None
-        return result_of(operation, response, service.name, service.secrets)
+        text = await _large_text(response) if len(response.body) > SMALL_BYTES else None
+        return result_of(operation, response, service.name, service.advice(context.settings), text)
 
     return run
+
+
+async def _large_text(response: UpstreamResponse) -> str | None:
+    """Return the text of a large body, decoded where others get their turn; None where that takes one short step."""
+    from signet.kernel.charsets import decode_in_turns, takes_turns
+
+    body, kind = response.body, response.content_type
+    return await decode_in_turns(body, kind) if takes_turns(body, kind) else None

@@ -17,7 +17,15 @@ from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.pipeline import Pipeline
 from signet.kernel.server import QUIET_CONTEXT
 from signet.kernel.tools import Tool
-from signet.kernel.wire import LARGE_RESULT_BYTES, NotUnicodeError, ProtocolError, decode, decode_members, encode
+from signet.kernel.wire import (
+    LARGE_RESULT_BYTES,
+    NotUnicodeError,
+    OutOfRangeError,
+    ProtocolError,
+    decode,
+    decode_members,
+    encode,
+)
 
 from .messages import JSON, KEY_HEADER, Answer, Fields, Request, Response, idempotency_key, preflight
 from .path_names import unescaped
@@ -154,6 +162,9 @@ class Endpoint(msgspec.Struct, frozen=True):
             if self.tool is None:
                 return {}
             raise self.tool.explained(error.value) or not_unicode() from None
+        except OutOfRangeError as error:
+            # It is JSON, and of no type that an argument may have.
+            raise Fault(Code.INVALID_INPUT, f"Invalid arguments: {_reason(error)}") from None
         except ProtocolError as error:
             if not self.legacy:
                 raise self._not_json(error) from None
@@ -163,8 +174,7 @@ class Endpoint(msgspec.Struct, frozen=True):
         if self.tool is None:
             # Spec 4 has no code for a body that is not JSON, other than that of an unexpected error.
             return Fault(Code.INTERNAL_ERROR, "Internal server error")
-        reason = str(error).removeprefix("Parse error: ").removeprefix("JSON is malformed: ")
-        return Fault(Code.INVALID_INPUT, f"The body is not JSON: {reason}", name="NOT_JSON")
+        return Fault(Code.INVALID_INPUT, f"The body is not JSON: {_reason(error)}", name="NOT_JSON")
 
     def show(self, request: Request, outcome: Outcome) -> Response:
         """Return the response for the outcome of a request."""
@@ -187,6 +197,10 @@ class Endpoint(msgspec.Struct, frozen=True):
     @property
     def _to_response(self) -> Callable[[Fault | bytes, Fields], Response]:
         return _to_legacy_response if self.legacy else to_response
+
+
+def _reason(error: ProtocolError) -> str:
+    return str(error).removeprefix("Parse error: ").removeprefix("JSON is malformed: ")
 
 
 def wrong_method(allowed: str) -> Fault:

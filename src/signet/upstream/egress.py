@@ -1,10 +1,11 @@
-"""The rules of where a redirect may lead, checked on the address that is connected to.
+"""The rules of where a request may go, checked on the address that is connected to.
 
 start_check ─── redirect_target ───▶ PeerCheck ◀─── CheckedConnector
 a request       the scheme, and      the rule       before a socket connects, and before
 begins          literal addresses                   a kept connection is used again
 
-Only redirects are restricted: the configured origin may be anywhere. Imported with the first request, like aiohttp.
+Redirects are restricted, and the addresses that a document from a public address states. An origin that the operator
+configured may be anywhere. Imported with the first request, like aiohttp.
 """
 
 from __future__ import annotations
@@ -29,7 +30,16 @@ if TYPE_CHECKING:
     from aiohttp.abc import AbstractResolver
     from aiohttp.connector import Connection
 
-__all__ = ["CheckedConnector", "Egress", "ProxyError", "proxy_for", "redirect_target", "refusal", "start_check"]
+__all__ = [
+    "CheckedConnector",
+    "Egress",
+    "ProxyError",
+    "is_from_public_peer",
+    "proxy_for",
+    "redirect_target",
+    "refusal",
+    "start_check",
+]
 
 PUBLIC: Final = "public"
 RESERVED: Final = "reserved"
@@ -98,6 +108,8 @@ class PeerCheck(msgspec.Struct):
     kind_of: Callable[[str], str]
     host: str = ""
     public_only: bool = False
+    reason: str = ""
+    """Why the origin itself must be public; empty for a redirect."""
     is_proxied: bool = False
     """Whether a proxy resolves the name and connects: then only the scheme and literal addresses can be checked."""
     peer: str = ""
@@ -109,21 +121,39 @@ class PeerCheck(msgspec.Struct):
         if not self.public_only or self.is_proxied:
             return True
         kind = self.kind_of(address)
-        if kind != PUBLIC:
-            self.refuse(f"from a public address to {address[:MAX_SHOWN_CHARS]} ({kind})")
-        return kind == PUBLIC
+        if kind == PUBLIC:
+            return True
+        shown = f"{address[:MAX_SHOWN_CHARS]} ({kind})"
+        if self.reason:
+            self.refusal = f"{self.host[:MAX_SHOWN_CHARS]} is not asked: it is {shown}, and {self.reason}"
+        else:
+            self.refuse(f"from a public address to {shown}")
+        return False
 
     def refuse(self, why: str) -> None:
         self.refusal = f"the redirect to {self.host[:MAX_SHOWN_CHARS]} is refused: it leads {why}"
+
+    @property
+    def is_public(self) -> bool:
+        """Whether the response came from a public address; the peer of a name behind a proxy is unknown, and counts."""
+        peer = self.peer or literal_address(self.host)
+        return not peer or self.kind_of(peer) == PUBLIC
 
 
 _CURRENT: Final[ContextVar[PeerCheck]] = ContextVar("current_check")
 """The check of the request that the current task is sending: aiohttp hands nothing else through to a connector."""
 
 
-def start_check(egress: Egress) -> None:
-    """Let the next request of this task go anywhere."""
-    _CURRENT.set(PeerCheck(egress.kind_of))
+def start_check(egress: Egress, origin: str = "", reason: str = "") -> None:
+    """Let the next request of this task go anywhere, or where a reason is given, to public addresses alone.
+
+    Raises:
+        PermissionError: the origin spells an address that is not public; `refusal` tells why.
+    """
+    check = PeerCheck(egress.kind_of, URL(origin).raw_host or "" if origin else "", bool(reason), reason)
+    _CURRENT.set(check)
+    if reason and (literal := literal_address(check.host)) and not check.allows(literal):
+        raise PermissionError(errno.EACCES, check.refusal)
 
 
 def redirect_target(source: URL, location: str) -> URL:
@@ -136,11 +166,9 @@ def redirect_target(source: URL, location: str) -> URL:
     # Bytes that are not UTF-8 become half surrogate pairs, which a URL would lose.
     location = "".join(f"%{ord(char) - 0xDC00:02X}" if "\udc80" <= char <= "\udcff" else char for char in location)
     target = source.join(URL(location))
-    check = _CURRENT.get()
-    # The peer of a name behind a proxy is unknown, and counts as public.
-    peer = check.peer or literal_address(source.raw_host or "")
-    public_only = not peer or check.kind_of(peer) == PUBLIC
-    check = PeerCheck(check.kind_of, target.raw_host or "", public_only)
+    before = _CURRENT.get()
+    before.host = source.raw_host or ""
+    check = PeerCheck(before.kind_of, target.raw_host or "", before.is_public or before.public_only)
     _CURRENT.set(check)
     if source.scheme == "https" and target.scheme != "https":
         check.refuse(f"from https to {target.scheme[:MAX_SHOWN_CHARS]}")
@@ -153,7 +181,13 @@ def redirect_target(source: URL, location: str) -> URL:
 
 def refusal() -> str:
     """Return the reason why the last request of this task was refused, or an empty text."""
-    return _CURRENT.get().refusal
+    check = _CURRENT.get(None)
+    return check.refusal if check is not None else ""
+
+
+def is_from_public_peer() -> bool:
+    """Return True if the last response of this task came from a public address, or from behind a proxy."""
+    return _CURRENT.get().is_public
 
 
 class CheckedConnector(aiohttp.TCPConnector):

@@ -106,11 +106,11 @@ class HttpUpstream:
             self._session = _open_session(egress)
             self._redactor = SecretRedactor([self._token or ""], min_chars=MIN_CHARS)
         self._log("upstream.ask", target=request.target)
-        start_check(egress)
         reading = _Reading(self.origin, limit=request.max_body_bytes or self._spec.max_body_bytes)
         wait = wait or Waiting()
         broken = ""
         try:
+            start_check(egress, self.origin, self._spec.only_public)
             await self._follow(self._session, request, reading, wait)
         except TimeoutError:
             broken = self._redactor.text(self._too_slow(reading.address, request.timeout_s or self._spec.timeout_s))

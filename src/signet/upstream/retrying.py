@@ -62,7 +62,7 @@ class RetryingUpstream:
             asked_s = _asked_pause_s(response) if response is not None else None
             now_s = min(pause_s, MAX_PAUSE_S) if asked_s is None else asked_s
             is_late = asyncio.get_running_loop().time() + now_s > until_s
-            if not why or not left or is_late or now_s > MAX_ASKED_PAUSE_S:
+            if not why or not left or is_late or now_s > MAX_ASKED_PAUSE_S or (fault is not None and _is_refused()):
                 if fault is not None:
                     raise fault
                 assert response is not None  # noqa: S101 - there is one of the two
@@ -92,6 +92,13 @@ class RetryingUpstream:
     async def close(self) -> None:
         """Close the connections."""
         await self._inner.close()
+
+
+def _is_refused() -> bool:
+    """Return whether the last request was not sent, because it may not go where its name leads."""
+    from .egress import refusal
+
+    return bool(refusal())
 
 
 def _reason(response: UpstreamResponse | None) -> str:

@@ -13,7 +13,7 @@ from signet.commands.arguments import SPACES, USAGE, Parser, print_err, printabl
 from signet.commands.terminal import on_terminal, say, write
 from signet.settings import UsageError
 
-from .config_file import ConfigFile, read_config, write_backup, write_config
+from .config_file import ConfigFile, changing, read_config, write_backup, write_config
 from .target import (
     CONFIG_VARIABLE,
     PROGRAM,
@@ -120,6 +120,23 @@ def _run(args: argparse.Namespace) -> int:
     """Put the entry into the file."""
     place = find_place(args)
     entry = _entry(args, place)
+    if args.show:
+        return _put(args, place, entry)
+    try:
+        with changing(place.file.path, is_new=True):
+            return _put(args, find_place(args), entry)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        return failed(error)
+
+
+def _put(args: argparse.Namespace, place: Place, entry: dict[str, Any]) -> int:
+    """Put an entry into the file as it is now.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
     try:
         there = place.entry
         if there == entry:
@@ -134,11 +151,8 @@ def _run(args: argparse.Namespace) -> int:
     _warn_of_older_form(place)
     if args.show:
         return show_text(place, text)
-    try:
-        backup = write_backup(place.file, place.name)
-        write_config(place.file, text, shared=args.project)
-    except OSError as error:
-        return failed(error)
+    backup = write_backup(place.file, place.name)
+    write_config(place.file, text, shared=args.project)
     _tell(place, backup, is_new=there is None)
     if args.project and args.url is None and PROGRAM in words_of(entry):
         write(f"the entry has no path of this machine: {place.client.title} must find '{PROGRAM}' on its PATH")

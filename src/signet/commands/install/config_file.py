@@ -13,12 +13,14 @@ from typing import Final
 
 from msgspec import Struct
 
-from signet.files import open_regular, replacing
+from signet.files import locked_folder, open_regular, replacing
 
-__all__ = ["ConfigFile", "backups_of", "read_config", "remove_config", "write_backup", "write_config"]
+__all__ = ["ConfigFile", "backups_of", "changing", "read_config", "remove_config", "write_backup", "write_config"]
 
 MAX_BYTES: Final = 8 * 1024 * 1024
 BOM: Final = "\ufeff"
+LOCK_WAIT_S: Final = 10.0
+"""A change takes some milliseconds."""
 
 
 class ConfigFile(Struct, frozen=True):
@@ -63,6 +65,24 @@ def read_config(path: str) -> ConfigFile:
         return ConfigFile(path, None)
     with open(descriptor, "rb") as file:
         return ConfigFile(path, file.read(MAX_BYTES + 1))
+
+
+@contextlib.contextmanager
+def changing(path: str, *, is_new: bool) -> Iterator[None]:
+    """Let no other of our processes change a file inside of the block: it is read, kept and written there.
+
+    Args:
+        path: the path of the file, which may be a link.
+        is_new: whether the file may be created, for which a missing folder is.
+
+    Raises:
+        OSError: the folder cannot be created, or another process does not end its change.
+    """
+    folder = os.path.dirname(os.path.realpath(path))
+    if is_new:
+        os.makedirs(folder, exist_ok=True)
+    with locked_folder(folder, wait_s=LOCK_WAIT_S):
+        yield
 
 
 def backups_of(path: str) -> Iterator[ConfigFile]:

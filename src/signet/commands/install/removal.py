@@ -17,7 +17,7 @@ from signet.commands.terminal import say, write
 from signet.settings import UsageError
 
 from .command import Place, add_place, cannot_edit, failed, find_place, show_text
-from .config_file import ConfigFile, backups_of, remove_config, write_backup, write_config
+from .config_file import ConfigFile, backups_of, changing, remove_config, write_backup, write_config
 from .target import target_words, words_of
 
 __all__ = ["add"]
@@ -46,6 +46,23 @@ def add(parser: Parser) -> None:
 def _run(args: argparse.Namespace) -> int:
     """Take the entry out of the file."""
     place = find_place(args)
+    if args.show:
+        return _take(args, place)
+    try:
+        with changing(place.file.path, is_new=False):
+            return _take(args, find_place(args))
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        return failed(error)
+
+
+def _take(args: argparse.Namespace, place: Place) -> int:
+    """Take the entry out of the file as it is now.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
     try:
         entry = place.entry
         if entry is None:
@@ -62,10 +79,7 @@ def _run(args: argparse.Namespace) -> int:
         return 0
     if args.show:
         return show_text(place, text)
-    try:
-        _write(place, origin, text, shared=args.project)
-    except OSError as error:
-        return failed(error)
+    _write(place, origin, text, shared=args.project)
     return 0
 
 
