@@ -19,10 +19,11 @@ import zipfile
 from functools import partial
 from typing import Final
 
+from signet.system.child import Child, ChildEndedError, Hold
+
 from .picture import DiagramError, find_error, is_unsupported, lacks_graphviz, without_unsafe_links
 from .places import Places
-from .pool import Hold, Pool
-from .process import Child, ChildEndedError
+from .pool import Pool
 from .renderer import MAX_PICTURE_BYTES, Form, Limits, failed, too_heavy, too_large, too_slow
 
 __all__ = ["DEBIAN", "Jar", "find_jar"]
