@@ -60,6 +60,11 @@ def _answered(name: str, question: bytes) -> bytes:
     except (MemoryError, RecursionError):
         # The question was too hard: there is no answer.
         os._exit(1)
+    except BaseException as error:
+        if type(error).__module__ == "pyo3_runtime":
+            # The native validator has given up on the schema: a panic, which is no Exception.
+            os._exit(1)
+        raise
     return answer
 
 

@@ -39,18 +39,12 @@ KEPT_BYTES: Final = 1 << 20
 TRIED_AGAIN_S: Final = 300.0
 """How long a schema that was not proven counts so: the machine may only have been busy."""
 LIMITS: Final = f"within {PROOF_S:g} s and {MEMORY_BYTES >> 20} MB of memory"
-UNPROVEN: Final = Verdict(
-    compatible=False, why=f"it is not proven to be compatible {LIMITS}, and that counts as breaking"
-)
-TOO_MANY: Final = Verdict(
-    compatible=False, why="too many large schemas changed to compare each, and that counts as breaking"
-)
-FAILED: Final = Verdict(compatible=False, why="the comparison of its schema failed, and that counts as breaking")
-BUSY: Final = Verdict(
-    compatible=False, why="too many schemas are being compared to compare it now, and that counts as breaking"
-)
+COUNTS: Final = "and that counts as breaking"
+UNPROVEN: Final = Verdict(compatible=False, why=f"it is not proven to be compatible {LIMITS}, {COUNTS}")
+TOO_MANY: Final = Verdict(compatible=False, why=f"too many large schemas changed to compare each, {COUNTS}")
+FAILED: Final = Verdict(compatible=False, why=f"the comparison of its schema failed, {COUNTS}")
+BUSY: Final = Verdict(compatible=False, why=f"too many schemas are being compared to compare it now, {COUNTS}")
 
-Settle = Callable[[Schema, Schema, Side], Verdict | None]
 _kept: Final = Kept(KEPT_BYTES)
 """The verdicts of this process: a server that starts again is not compared again."""
 
@@ -93,11 +87,9 @@ class SchemaChanges:
                 check_cost(one)
             question = msgspec.json.encode(_Question(_encoded(old), _encoded(new), side))
         except ValueError as error:
-            return Verdict(compatible=False, why=f"{error}, which is not compared and counts as breaking")
+            return Verdict(compatible=False, why=f"{error}, {COUNTS}")
         except RecursionError:
-            return Verdict(
-                compatible=False, why="it is nested too deeply, which is not compared and counts as breaking"
-            )
+            return Verdict(compatible=False, why=f"it is nested too deeply to compare, {COUNTS}")
         key = hashlib.sha256(question).digest()
         return self._verdicts.get(key) or self._known(key) or self._wait(key, question)
 
