@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from signet.kernel.schemas import Contract, ContractError
+from signet.lock.schema_cost import check_cost
 from signet.lock.snapshot import Snapshot
 
 from .tape_messages import canonical
@@ -75,8 +76,9 @@ def _results(tape: TapeReader, locked: Snapshot) -> Iterator[str]:
         if tool.get("outputSchema") is None:
             continue
         try:
+            check_cost(tool["outputSchema"])
             contracts[name] = Contract(tool["outputSchema"], "")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             why = str(error).partition("\n")[0][:200]
             yield f"the output schema of {name} in the lock is not valid ({why}): its results are not checked"
     broken: dict[str, int] = {}
