@@ -49,6 +49,8 @@ SCHEMAS: dict[str, Any] = {
     "pattern": of({"type": "string", "pattern": PATTERN, "minLength": 9_000}),
     "classes": of({"allOf": [{"pattern": f"\\p{{L}}{{200}}{n}"} for n in range(100)]}),
     "deep": deep(190),
+    "deep-300": deep(300),
+    "deep-450": deep(450),
     "chain": chain(),
     "recursive": recursive(),
     "choices": of({"enum": [f"value {n}" for n in range(50_000)]}),

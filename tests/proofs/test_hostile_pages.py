@@ -49,7 +49,7 @@ def opened(server: Server) -> Reply:
     return replies[0]
 
 
-@pytest.fixture(params=[word for word in SCHEMAS if word not in {"longer", "optional"}])
+@pytest.fixture(params=[word for word in SCHEMAS if word not in {"longer", "optional", "deep-300", "deep-450"}])
 def word(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -72,6 +72,16 @@ def test_a_hostile_page_opens_and_the_server_serves(word: str) -> None:
             assert page["input"]["fields"][0]["name"] in {"city", "a"}
         assert server.ask("GET", "/openapi.json").status == 200
         assert server.ask("GET", "/api/tools").status == 200
+
+
+@pytest.mark.parametrize("word", ["deep-300", "deep-450"])
+def test_a_schema_of_hundreds_of_levels_fails_no_page(word: str) -> None:
+    with wrapping(word) as server:
+        paths = ("/-/tools", "/-/tools/weather", "/-/contracts", "/openapi.json", "/api/tools", "/readyz")
+
+        assert {path: server.ask("GET", path).status for path in paths} == dict.fromkeys(paths, 200)
+        components = server.ask("GET", "/openapi.json").json()["components"]["schemas"]
+        assert components["hostile.weather.input"] == {"description": "This schema is nested too deeply to show."}
 
 
 def test_an_honest_page_of_a_wrapped_server_has_a_call_that_keeps_its_contract() -> None:
