@@ -101,3 +101,18 @@ def test_a_changed_tool_that_is_quickly_proven_waits_for_its_proof(pinned: Path)
         pipe.ask(rpc("initialize", HELLO, request_id=1))
 
         assert call(pipe, "weather", 2)["content"][0]["text"] == "called"
+
+
+def test_a_changed_tool_without_a_proof_stays_blocked_and_the_operator_reads_why(pinned: Path) -> None:
+    flags = ("--lock-file", str(pinned / "signet.lock"), "--no-journal", *server("classes"))
+    with piping(SIGNET, "wrap", *flags) as pipe:
+        pipe.ask(rpc("initialize", HELLO, request_id=1))
+        answers = [call(pipe, "weather", 2), call(pipe, "weather", 3), call(pipe, "time", 4)]
+        _, _, log = pipe.finish()
+
+    told = [answer["content"][0]["text"] for answer in answers]
+    assert told[0] == told[1]
+    assert UNPROVEN in told[0]
+    assert told[0].endswith("; ask the operator of this server to review the change")
+    assert told[2] == "called"
+    assert log.count(UNPROVEN.encode()) == 1

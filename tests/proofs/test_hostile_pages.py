@@ -16,6 +16,8 @@ from proofs.schema_server import SCHEMAS
 HOSTILE = str(ROOT / "tests/proofs/schema_server.py")
 MEMORY = 64 << 20
 """How much the server itself may grow, whatever the schema."""
+MOST_WORK_S = 6.0
+"""The processor time of the server itself, most of it for its start and for what asks it meanwhile."""
 NOT_SHOWN = {
     "doubling": "its references make it look at a value more than 50,000 times",
     "doubling-choices": "its references make it look at a value more than 50,000 times",
@@ -33,6 +35,12 @@ def wrapping(word: str) -> Any:
 def resident(server: Server) -> int:
     statm = Path(f"/proc/{server.process.pid}/statm").read_text().split()
     return int(statm[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def worked_s(server: Server) -> float:
+    """Return the processor time of the server itself."""
+    fields = Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def opened(server: Server) -> Reply:
@@ -64,6 +72,7 @@ def test_a_hostile_page_opens_and_the_server_serves(word: str) -> None:
         page = reply.json()
         assert (reply.status, page["name"]) == (200, "weather")
         assert resident(server) - before < MEMORY
+        assert worked_s(server) < MOST_WORK_S
         if word in NOT_SHOWN:
             assert page["input"]["description"] == f"This schema is not shown: {NOT_SHOWN[word]}."
             assert page["inputSchema"] == {"$comment": f"not shown: {NOT_SHOWN[word]}"}

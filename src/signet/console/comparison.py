@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Final
 
 from signet.advice import advise
 from signet.kernel.errors import Code, Fault
@@ -18,8 +18,6 @@ from signet.proofs.places import BusyError, Places
 from .contract_diff import answered
 
 __all__ = ["Comparison", "Questions"]
-
-T = TypeVar("T")
 
 THING: Final = "questions of the console about schemas"
 PLACES: Final = 2
@@ -53,15 +51,16 @@ class Questions:
         kept = self._kept.get(key) if key else None
         if kept is not None:
             return kept
-        answer = await self.ask(work, holder)
-        if key:
-            self._kept.put(key, answer)
-        return answer
 
-    async def ask(self, work: Callable[[Asker], T], holder: str) -> T:
-        """Return what work with an Asker returns; raise as `answer` does."""
+        def answered_once(asker: Asker) -> bytes:
+            # Others may have asked the same before this had its place.
+            answer = (self._kept.get(key) if key else None) or work(asker)
+            if key:
+                self._kept.put(key, answer)
+            return answer
+
         try:
-            return await self._places.run(work, holder)
+            return await self._places.run(answered_once, holder)
         except BusyError:
             raise Fault(Code.INTERNAL_ERROR, BUSY, name="TOO_MANY_COMPARISONS", status=503) from None
         except AnswerError as error:

@@ -66,8 +66,13 @@ class Places:
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(self._leave, holder)
 
+        try:
+            threading.Thread(target=_fulfil, args=(done, work, hold), name="signet-proof", daemon=True).start()
+        except RuntimeError:
+            # The system has no thread left.
+            self._leave(holder)
+            raise BusyError from None
         done.add_done_callback(ended)
-        threading.Thread(target=_fulfil, args=(done, work, hold), name="signet-proof", daemon=True).start()
         try:
             return await asyncio.shield(asyncio.wrap_future(done))
         except asyncio.CancelledError:
