@@ -53,6 +53,7 @@ SCHEMAS: dict[str, Any] = {
     "deep-450": deep(450),
     "chain": chain(),
     "recursive": recursive(),
+    "alternatives": {**of({"$ref": "#/$defs/n"}), "$defs": {"n": {"anyOf": [{"$ref": "#/$defs/n"}] * 60}}},
     "choices": of({"enum": [f"value {n}" for n in range(50_000)]}),
     "text": of({"type": "string", "description": "a (" * 340_000}),
     "malformed": {"type": "object", "properties": 5, "required": 7, "enum": "x", "title": [1]},

@@ -57,7 +57,9 @@ def opened(server: Server) -> Reply:
     return replies[0]
 
 
-@pytest.fixture(params=[word for word in SCHEMAS if word not in {"longer", "optional", "deep-300", "deep-450"}])
+@pytest.fixture(
+    params=[word for word in SCHEMAS if word not in {"longer", "optional", "alternatives", "deep-300", "deep-450"}]
+)
 def word(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -6,6 +6,7 @@ All questions of a command share one child; each has its own time, and what is t
 from __future__ import annotations
 
 import atexit
+import hashlib
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final, TypeVar
@@ -27,9 +28,13 @@ __all__ = [
 
 T = TypeVar("T")
 
-QUESTION_S: Final = 10.0
+QUESTION_S: Final = 5.0
 MAX_CHARS: Final = 200
 """The part of a validator's message that is shown."""
+
+
+_too_hard: Final = set[bytes]()
+"""The digests of questions about a schema and values that were too hard, for whatever was asked."""
 
 
 class _Question(msgspec.Struct, frozen=True):
@@ -88,8 +93,15 @@ def _asked(function: Function, question: _Question, otherwise: T) -> T:
     """Return what a child answers, or something else if the question is too hard or no JSON."""
     try:
         check_cost(question.schema)
-        answer = _asker().ask(function, msgspec.json.encode(question), QUESTION_S)
-    except (TooHardError, AnswerError, TypeError, ValueError, RecursionError):
+        asked = msgspec.json.encode(question)
+        if (key := hashlib.sha256(asked).digest()) in _too_hard:
+            return otherwise
+        answer = _asker().ask(function, asked, QUESTION_S)
+    except TooHardError:
+        # It may be asked again, for another check of the same tool.
+        _too_hard.add(key)
+        return otherwise
+    except (AnswerError, TypeError, ValueError, RecursionError):
         return otherwise
     return msgspec.json.decode(answer, type=type(otherwise))
 
