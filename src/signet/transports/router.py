@@ -138,13 +138,14 @@ class Router:
     def _openapi(self, request: Request) -> bytes | Awaitable[bytes]:
         """Return the OpenAPI page, which says below which path the application is served; the last one is kept.
 
-        The tools of wrapped servers may change, and their schemas may be large: they are described in a thread.
+        The tools of wrapped servers may change, and schemas of others may be large: they are described in a thread.
         """
         at = self._about.get("url") or request.root
         kept = self._kept_openapi(at)
         if kept is not None:
             return kept
-        return self._openapi_later(at) if self._is_relay else self._describe(at)
+        is_foreign = self._is_relay or any(tool.is_foreign for tool in self._pipeline.toolbox)
+        return self._openapi_later(at) if is_foreign else self._describe(at)
 
     def _kept_openapi(self, at: str) -> bytes | None:
         kept, groups = self._openapi_page, self._pipeline.toolbox.groups

@@ -124,7 +124,9 @@ def check_wrong_input(subject: Subject, settings: Settings, schema: dict[str, An
 def judge_wrong_input(subject: Subject, tried: list[Any], outcomes: list[Outcome | None]) -> CheckResult:
     """Return what became of arguments that break a tool's contract; None stands for a call that reached the tool."""
     if not tried:
-        return subject.warning("wrong-input", "no arguments were found that break its input contract: say what it needs")
+        return subject.warning(
+            "wrong-input", "no arguments were found that break its input contract: say what it needs"
+        )
     for arguments, outcome in zip(tried, outcomes, strict=True):
         shown = msgspec.json.encode(arguments).decode()[:MAX_CHARS]
         if outcome is None or outcome.fault is None:
