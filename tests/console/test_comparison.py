@@ -17,9 +17,10 @@ import pytest
 
 from processes import PATIENCE_S, Reply, Server, serving_command
 from signet.console import comparison
-from signet.console.comparison import Comparison
+from signet.console.comparison import Comparison, Questions
 from signet.console.contract_diff import schema_changes
 from signet.kernel.errors import Fault
+from signet.proofs import asking
 
 DIFF = "/-/contracts/diff"
 MEMORY = 300 << 20
@@ -172,13 +173,14 @@ def test_whoever_waits_too_long_for_another_comparison_is_told(
     question = json.dumps({**many_choices(), "not_served": []}).encode()
 
     async def test() -> None:
-        compared = Comparison()
-        first = asyncio.ensure_future(compared.answer(question, keep=False))
+        compared = Comparison(Questions())
+        others = [asyncio.ensure_future(compared.answer(question, keep=False)) for _ in range(2)]
         await asyncio.sleep(0)
         with pytest.raises(Fault) as refused:
             await compared.answer(question, keep=False)
-        first.cancel()
-        await asyncio.wait([first])
+        for other in others:
+            other.cancel()
+        await asyncio.wait(others)
 
         assert (refused.value.name, refused.value.status) == ("TOO_MANY_COMPARISONS", 503)
         assert refused.value.message.endswith("ask again in a few seconds")
@@ -191,12 +193,12 @@ def test_an_answer_about_known_sets_is_kept_and_others_are_not(
     monkeypatch: pytest.MonkeyPatch, new_children: Callable[[], set[int]]
 ) -> None:
     asked_children = []
-    ask_child = comparison._ask_child
-    monkeypatch.setattr(comparison, "_ask_child", lambda *args: asked_children.append(1) or ask_child(*args))
+    started = asking._started
+    monkeypatch.setattr(asking, "_started", lambda: asked_children.append(1) or started())
     question, other = (json.dumps({"old": {}, "new": {}, "not_served": [name]}).encode() for name in "ab")
 
     async def test() -> None:
-        compared = Comparison()
+        compared = Comparison(Questions())
         kept = [await compared.answer(one, keep=True) for one in (question, question, other)]
         assert [json.loads(one)["notServed"] for one in kept] == [["a"], ["a"], ["b"]]
         assert len(asked_children) == 2
@@ -209,8 +211,8 @@ def test_an_answer_about_known_sets_is_kept_and_others_are_not(
 
 def test_a_fault_of_the_comparison_is_not_told_as_one_of_the_sets(new_children: Callable[[], set[int]]) -> None:
     async def test() -> None:
-        with pytest.raises(Fault, match="a fault of the server, not of the sets"):
-            await Comparison().answer(b"no question", keep=True)
+        with pytest.raises(Fault, match="a fault of the server, not of the schemas"):
+            await Comparison(Questions()).answer(b"no question", keep=True)
 
     asyncio.run(test())
     assert new_children() == set()

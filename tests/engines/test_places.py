@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from engines.test_process import FAR_S, MB, is_running, python
 from signet.engines.places import MAX_WAITING, Places
-from signet.engines.pool import Hold, Pool
-from signet.engines.process import Child, ChildEndedError
+from signet.engines.pool import Pool
 from signet.kernel.errors import Fault
+from signet.system.child import Child, ChildEndedError, Hold
+from system.test_child import FAR_S, MB, is_running, python
 
 SILENT = "import sys\nsys.stdin.read()"
 Work = Callable[[Hold], None]

@@ -58,3 +58,18 @@ def test_properties_may_be_nested_64_deep(depth: int, is_read: bool) -> None:
     else:
         with pytest.raises(ValueError, match=r"^its properties are nested deeper than 64$"):
             property_paths(schema)
+
+
+@pytest.mark.parametrize("blank", [" ", "\n", "\t"])
+def test_destinations_are_found_in_texts_of_any_length(blank: str) -> None:
+    text = blank.join([*["word"] * 4_000, "https://a.example/x", *["word"] * 9_000, "me@b.example", "www.c.example"])
+
+    assert danger_of("", text) == "it names a new destination: https://a.example/x, me@b.example, www.c.example"
+    assert danger_of(text, f"{text} again, at www.c.example") == ""
+
+
+def test_a_word_without_an_end_is_searched_in_pieces_that_overlap() -> None:
+    text = "a" * 16_380 + "/see/https://a.example" + "a" * 20_000
+
+    assert danger_of("", text).startswith("it names a new destination: ")
+    assert danger_of(text, text) == ""

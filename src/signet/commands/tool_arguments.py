@@ -13,6 +13,9 @@ Schema = Mapping[str, Any]
 
 MAX_DEPTH: Final = 8
 """How deep references and alternatives are followed; a server may send a schema that refers to itself."""
+MAX_OPTIONS: Final = 500
+"""The alternatives of one argument that are looked at."""
+MAX_STEPS: Final = 2_000
 MAX_PATTERN_CHARS: Final = 40
 """The characters of a pattern that are shown: a line of a narrow terminal has room for them."""
 SWITCHES: Final = {
@@ -106,7 +109,7 @@ class Argument(msgspec.Struct, frozen=True):
         """Return the items of a list as an argument of their own."""
         schema = next((option.get("items") for option in self.options if _type_of(option) == "array"), None)
         schema = schema if isinstance(schema, Mapping) else {}
-        return Argument(self.name, schema, tuple(_options(schema, {}, MAX_DEPTH)))
+        return Argument(self.name, schema, tuple(_options(schema, {})))
 
     def with_text(self, value: Any) -> Any:
         """Return a number as text if the argument is a string and no number; so too within a list of strings."""
@@ -122,9 +125,9 @@ def arguments_in(schema: Schema) -> dict[str, Argument]:
     """Return the arguments that an input schema names, the required ones first."""
     properties, required = schema.get("properties"), schema.get("required")
     properties = properties if isinstance(properties, Mapping) else {}
-    names = required if isinstance(required, list) else []
+    names = {one for one in required if isinstance(one, str)} if isinstance(required, list) else set()
     found = [
-        Argument(name, part, tuple(_options(part, schema, MAX_DEPTH)), required=name in names)
+        Argument(name, part, tuple(_options(part, schema)), required=name in names)
         for name, part in properties.items()
         if isinstance(part, Mapping)
     ]
@@ -136,21 +139,35 @@ def with_texts(values: dict[str, Any], arguments: Mapping[str, Argument]) -> dic
     return {name: arguments[name].with_text(value) if name in arguments else value for name, value in values.items()}
 
 
-def _options(schema: Schema, root: Schema, depth: int) -> list[Schema]:
-    """Return the alternatives of a schema; references within the root are followed."""
-    if depth == 0:
-        return [{}]
+def _options(schema: Schema, root: Schema) -> list[Schema]:
+    """Return the alternatives of a schema, the first where there are many; references within the root are followed."""
+    found: list[Schema] = []
+    waiting = [(schema, MAX_DEPTH)]
+    for _ in range(MAX_STEPS):
+        if not waiting or len(found) >= MAX_OPTIONS:
+            break
+        part, depth = waiting.pop()
+        further = _further(part, root)
+        if depth == 0:
+            found.append({})
+        elif further is None:
+            types = part.get("type")
+            found += [{**part, "type": kind} for kind in types[:MAX_OPTIONS]] if isinstance(types, list) else [part]
+        else:
+            waiting += ((one, depth - 1) for one in reversed(further))
+    return found
+
+
+def _further(schema: Schema, root: Schema) -> list[Schema] | None:
+    """Return the schemas in the place of which one stands, or None if it stands for itself."""
     target = _target(schema.get("$ref"), root)
     if target is not None:
-        return _options(target, root, depth - 1)
+        return [target]
     for word in ("anyOf", "oneOf", "allOf"):
         parts = schema.get(word)
         if isinstance(parts, list) and parts and (word != "allOf" or len(parts) == 1):
-            return [one for part in parts if isinstance(part, Mapping) for one in _options(part, root, depth - 1)]
-    types = schema.get("type")
-    if isinstance(types, list):
-        return [{**schema, "type": kind} for kind in types]
-    return [schema]
+            return [part for part in parts[:MAX_OPTIONS] if isinstance(part, Mapping)]
+    return None
 
 
 def _target(reference: object, root: Schema) -> Schema | None:

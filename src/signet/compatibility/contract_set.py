@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from .members import changed_members
 from .open_objects import Schema
-from .verdict import Side, compare_schemas
+from .verdict import Compare, Side, compare_schemas
 
 __all__ = ["ContractFinding", "Terms", "compare_tools", "is_version", "may_break", "next_breaking", "numbers"]
 
@@ -55,8 +55,10 @@ class ContractFinding(msgspec.Struct, frozen=True, omit_defaults=True):
         return text if len(text) <= MAX_EXAMPLE_CHARS else text[:MAX_EXAMPLE_CHARS] + "…"
 
 
-def compare_tools(old: Mapping[str, Terms], new: Mapping[str, Terms]) -> list[ContractFinding]:
-    """Compare each tool of two sets."""
+def compare_tools(
+    old: Mapping[str, Terms], new: Mapping[str, Terms], compare: Compare = compare_schemas
+) -> list[ContractFinding]:
+    """Compare each tool of two sets; schemas that somebody else wrote want a comparison with limits."""
     findings: list[ContractFinding] = []
     for name, terms in old.items():
         if name not in new:
@@ -64,7 +66,7 @@ def compare_tools(old: Mapping[str, Terms], new: Mapping[str, Terms]) -> list[Co
             continue
         for side in SIDES:
             before, after = getattr(terms, side), getattr(new[name], side)
-            result = compare_schemas(before, after, side)
+            result = compare(before, after, side)
             if result.compatible:
                 why = result.why if result.why == UNCHANGED else _with_members(result.why, before, after)
                 findings.append(ContractFinding(name, side, "compatible", why))

@@ -1,148 +1,88 @@
-"""Comparisons of contract sets, each in a child process: a small set can take minutes, and all memory that there is.
+"""What the console asks about schemas, each question in a child process: a small one can take minutes and all memory.
 
-question ── kept? ── wait for the one place ── a thread ── Child: limits, a deadline ── answer
+question ── kept? ── wait for a place ── a thread ── Asker: limits, a deadline ── answer
 """
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
-import os
-import sys
-import threading
-import time
-from collections import OrderedDict
+from collections.abc import Callable
 from typing import Final
 
 from signet.advice import advise
-from signet.engines.pool import Hold
-from signet.engines.process import Child, ChildEndedError
 from signet.kernel.errors import Code, Fault
+from signet.proofs.asking import AnswerError, Asker, TooHardError
+from signet.proofs.kept import Kept
+from signet.proofs.places import BusyError, Places
 
-from .comparison_child import LENGTH_BYTES, READY
-from .work import Threads
+from .contract_diff import answered
 
-__all__ = ["Comparison"]
+__all__ = ["Comparison", "Questions"]
 
-TIMEOUT_S: Final = 10.0
-START_S: Final = 30.0
-"""How long a child may take to load."""
-CPU_S: Final = 20
-"""The processor time of a child that outlives a server which was killed."""
-MEMORY_BYTES: Final = 200 << 20
-MAX_ANSWER_BYTES: Final = 8 << 20
+THING: Final = "questions of the console about schemas"
+PLACES: Final = 2
+MAX_WAITING: Final = 8
 WAIT_S: Final = 5.0
 """How long a question waits for those before it."""
-MAX_WAITING: Final = 8
-KEPT: Final = 4
-"""The number of answers that are kept."""
+KEPT_BYTES: Final = 16 << 20
+"""The bytes of all answers that are kept."""
+TIMEOUT_S: Final = 10.0
 ADVICE: Final = (
     f"compare fewer tools at once, or at a terminal: {advise('contract.diff', here=False, old='OLD', new='NEW')}"
 )
-BUSY: Final = "Other contract sets are being compared: ask again in a few seconds"
-LAUNCH: Final = "import sys; sys.path[:] = sys.argv[1:]; from signet.console.comparison_child import main; main()"
+BUSY: Final = "Other schemas are being compared: ask again in a few seconds"
+
+
+class Questions:
+    """The questions of one console: a few at once, the answers kept."""
+
+    def __init__(self) -> None:
+        self._places = Places(THING, PLACES, MAX_WAITING, WAIT_S)
+        self._kept = Kept(KEPT_BYTES)
+
+    async def answer(self, key: bytes, work: Callable[[Asker], bytes], holder: str) -> bytes:
+        """Return what work with an Asker returns, or what it returned for this key; an empty key is never kept.
+
+        When the caller leaves, the child is killed.
+
+        Raises:
+            Fault: too many others are asking, or no child starts.
+        """
+        kept = self._kept.get(key) if key else None
+        if kept is not None:
+            return kept
+
+        def answered_once(asker: Asker) -> bytes:
+            # Others may have asked the same before this had its place.
+            answer = (self._kept.get(key) if key else None) or work(asker)
+            if key:
+                self._kept.put(key, answer)
+            return answer
+
+        try:
+            return await self._places.run(answered_once, holder)
+        except BusyError:
+            raise Fault(Code.INTERNAL_ERROR, BUSY, name="TOO_MANY_COMPARISONS", status=503) from None
+        except AnswerError as error:
+            message = f"The comparison failed, which is a fault of the server, not of the schemas: {error}"
+            raise Fault(Code.INTERNAL_ERROR, message, name="COMPARISON_FAILED", status=503) from None
 
 
 class Comparison:
-    """Makes one comparison at a time."""
+    """Compares contract sets."""
 
-    def __init__(self) -> None:
-        self._free = asyncio.Semaphore(1)
-        self._waiting = 0
-        # One that was left takes a moment to end.
-        self._thread = Threads("signet-comparison", 1, MAX_WAITING, BUSY)
-        self._kept: OrderedDict[bytes, bytes] = OrderedDict()
+    def __init__(self, questions: Questions) -> None:
+        self._questions = questions
 
-    async def answer(self, question: bytes, *, keep: bool) -> bytes:
+    async def answer(self, question: bytes, *, keep: bool, holder: str = "") -> bytes:
         """Return the answer to a question, both as JSON; `keep` it for the next who asks.
-
-        When the caller leaves, the child is killed.
 
         Raises:
             Fault: the sets are too hard to compare, or too many others are being compared.
         """
         key = hashlib.sha256(question).digest() if keep else b""
-        await self._enter()
         try:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key]
-            answer = await self._compare(question)
-        finally:
-            self._free.release()
-        if keep:
-            self._kept[key] = answer
-            while len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-        return answer
-
-    async def _enter(self) -> None:
-        """Wait for the place; raise Fault if that takes too long."""
-        if self._waiting >= MAX_WAITING:
-            raise _busy()
-        self._waiting += 1
-        try:
-            async with asyncio.timeout(WAIT_S):
-                await self._free.acquire()
-        except TimeoutError:
-            raise _busy() from None
-        finally:
-            self._waiting -= 1
-
-    async def _compare(self, question: bytes) -> bytes:
-        hold = Hold()
-        try:
-            return await self._thread.run(_ask_child, question, hold)
-        except asyncio.CancelledError:
-            # Its end is waited for, which is not for the event loop to do.
-            threading.Thread(target=hold.end, daemon=True).start()
-            raise
-
-
-def _ask_child(question: bytes, hold: Hold) -> bytes:
-    """Return what a new child answers; it has ended when this returns."""
-    # In isolated mode Python reads no variable; the way to the packages is our own, and no variable is handed on.
-    command = [sys.executable, "-I", "-X", "utf8", "-c", LAUNCH, *map(os.path.abspath, sys.path)]
-    child = Child(command, {}, os.sep, MEMORY_BYTES, cpu_s=CPU_S)
-    try:
-        hold.put(child)
-        _greet(child)
-        return _converse(child, question)
-    finally:
-        hold.put(None)
-        child.discard()
-
-
-def _greet(child: Child) -> None:
-    """Wait until a child can be asked."""
-    try:
-        child.read(len(READY), time.monotonic() + START_S)
-    except (TimeoutError, ChildEndedError):
-        message = "The process that compares contract sets does not start: ask again in a few seconds"
-        raise Fault(Code.INTERNAL_ERROR, message, name="COMPARISON_FAILED", status=503) from None
-
-
-def _converse(child: Child, question: bytes) -> bytes:
-    deadline = time.monotonic() + TIMEOUT_S
-    try:
-        child.write(len(question).to_bytes(LENGTH_BYTES, "big") + question, deadline)
-        size = int.from_bytes(child.read(LENGTH_BYTES, deadline), "big")
-        if size > MAX_ANSWER_BYTES:
-            raise _too_hard("The differences of the sets are too large to show")
-        answer = child.read(size, deadline)
-    except TimeoutError:
-        raise _too_hard(f"The sets are too hard to compare in {TIMEOUT_S:g} s") from None
-    except ChildEndedError:
-        raise _too_hard(f"The sets are too hard to compare in {MEMORY_BYTES >> 20} MB of memory") from None
-    if not answer:
-        message = "The comparison failed: this is a fault of the server, not of the sets"
-        raise Fault(Code.INTERNAL_ERROR, message, name="COMPARISON_FAILED")
-    return answer
-
-
-def _too_hard(sentence: str) -> Fault:
-    return Fault(Code.INVALID_INPUT, f"{sentence}: {ADVICE}", name="COMPARISON_TOO_HARD", status=422)
-
-
-def _busy() -> Fault:
-    return Fault(Code.INTERNAL_ERROR, BUSY, name="TOO_MANY_COMPARISONS", status=503)
+            return await self._questions.answer(key, lambda asker: asker.ask(answered, question, TIMEOUT_S), holder)
+        except TooHardError as error:
+            sentence = f"The sets are too hard to compare in {error}: {ADVICE}"
+            raise Fault(Code.INVALID_INPUT, sentence, name="COMPARISON_TOO_HARD", status=422) from None

@@ -12,7 +12,16 @@ from signet.compatibility.contract_set import ContractFinding, Terms, compare_to
 
 from .shown import Shown
 
-__all__ = ["ContractChange", "ContractsDiff", "Question", "SchemaChange", "ToolTerms", "answer", "schema_changes"]
+__all__ = [
+    "ContractChange",
+    "ContractsDiff",
+    "Question",
+    "SchemaChange",
+    "ToolTerms",
+    "answer",
+    "answered",
+    "schema_changes",
+]
 
 MAX_CHANGES: Final = 200
 """The number of places that are shown for one side of one tool."""
@@ -72,6 +81,11 @@ class ContractsDiff(Shown, frozen=True):
     findings: list[ContractChange]
     not_served: list[str]
     """The tools of a tagged release that this server was not told to serve: nothing is said of them."""
+
+
+def answered(question: bytes) -> bytes:
+    """Compare two sets, in the child."""
+    return msgspec.json.encode(answer(msgspec.json.decode(question, type=Question)))
 
 
 def answer(question: Question) -> ContractsDiff:

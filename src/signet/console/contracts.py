@@ -50,7 +50,7 @@ class DiffAsked(Shown, frozen=True):
 
 def twins(parts: Parts) -> tuple[Twin, ...]:
     """Return the twins of this view."""
-    known, comparison = _Sets(parts), Comparison()
+    known, comparison = _Sets(parts), Comparison(parts.questions)
 
     async def sets(_: Visit) -> SetsShown:
         return SetsShown(await work(known.read))
@@ -60,7 +60,9 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
         question = await work(known.question, asked)
         # A set that was posted is not asked for again.
         is_known = isinstance(asked.old, str) and isinstance(asked.new, str)
-        return Response(200, await comparison.answer(question, keep=is_known), PRIVATE)
+        return Response(
+            200, await comparison.answer(question, keep=is_known, holder=visit.request.caller.holder), PRIVATE
+        )
 
     compared = "Compare two contract sets, with an example for each change that breaks"
     return (

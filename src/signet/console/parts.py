@@ -12,6 +12,7 @@ from signet.kernel.exchange import Exchange
 from signet.kernel.server import Server
 from signet.settings import Settings
 
+from .comparison import Questions
 from .spool import Spool
 from .watch import Watch
 
@@ -36,6 +37,9 @@ class Parts(msgspec.Struct, frozen=True):
 
     It raises Fault if the call has to be refused.
     """
+
+    questions: Questions = msgspec.field(default_factory=Questions)
+    """What the views ask about schemas."""
 
     @property
     def secured(self) -> bool:

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final
-
-import msgspec
 
 from signet.catalogue import find_toolset
 from signet.kernel.errors import Code, Fault, unknown_tool
 from signet.kernel.tools import Tool
 from signet.kernel.toolset import Toolset
-from signet.kernel.wire import encode
 
-from .contract_fields import ContractField, contract_field
+from .contract_fields import ContractField
 from .how_to_call import MAX_BYTES, MAX_DEPTH, CallSite, CallWay, can_be_written, ways_to_call
 from .parts import Parts
+from .tool_contract import ToolExample, foreign_contract, own_contract
 from .tool_groups import ToolGroup, tool_groups
 from .twin import Shown, Twin, Visit, cut
 from .work import work
 
 __all__ = ["twins"]
 
-MAX_EXAMPLES: Final = 8
 TOO_LARGE: Final = (
     f"Texts that call a tool are written for arguments of at most {MAX_BYTES} bytes of JSON and {MAX_DEPTH} levels; "
     "these are larger or deeper"
@@ -57,13 +53,6 @@ class ToolCatalogue(Shown, frozen=True):
     """All tools, by toolset."""
 
     toolsets: list[ListedToolset]
-
-
-class ToolExample(Shown, frozen=True):
-    """Arguments to try."""
-
-    name: str
-    arguments: dict[str, Any]
 
 
 class ToolPage(ListedTool, frozen=True):
@@ -142,30 +131,28 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
 async def _page(parts: Parts, visit: Visit) -> ToolPage:
     group, tool = _find(parts, visit)
     bundle = parts.server.pipeline.registry.load_bundle(tool.slug)
-    takes, gives = msgspec.json.decode(bundle.input), msgspec.json.decode(bundle.output)
-    examples, site = list(_examples(parts, group.toolset, tool)), _site(parts, visit)
-    first = examples[0].arguments if examples else await work(_smallest, takes)
+    is_foreign = group.toolset is None or group.toolset.is_foreign
+    candidates, site = _candidates(parts, group.toolset, tool), _site(parts, visit)
+    if is_foreign:
+        shown = await foreign_contract(parts.questions, bundle, candidates, visit.request.caller.holder)
+    else:
+        # Compiled already, or now: the schemas are those of the author.
+        is_valid = parts.server.pipeline.registry.load_tool_io(tool.slug).input_validator.is_valid
+        shown = await work(own_contract, bundle, candidates, is_valid)
+    first = shown.examples[0].arguments if shown.examples else shown.smallest
     return ToolPage(
         **_listed(tool, visit),
         id=tool.id,
         toolset=group.title,
-        input=contract_field(takes),
-        output=contract_field(gives),
-        input_schema=takes,
-        output_schema=gives,
+        input=shown.input,
+        output=shown.output,
+        input_schema=shown.input_schema,
+        output_schema=shown.output_schema,
         null_arguments=sorted(tool.keeps_nulls),
-        examples=examples,
+        examples=shown.examples,
         ways=ways_to_call(tool, first, site),
         url=site.url,
     )
-
-
-def _smallest(takes: dict[str, Any]) -> dict[str, Any]:
-    """Return simple arguments that keep a contract; none where none are found."""
-    from signet.compatibility.satisfaction import example_of
-
-    found = example_of(takes)
-    return found if isinstance(found, dict) else {}
 
 
 def _listed(tool: Tool, visit: Visit) -> dict[str, Any]:
@@ -197,14 +184,14 @@ def _site(parts: Parts, visit: Visit) -> CallSite:
     return CallSite((parts.root or seen).rstrip("/"), parts.secured)
 
 
-def _examples(parts: Parts, toolset: Toolset | None, tool: Tool) -> Iterator[ToolExample]:
-    """Yield arguments that keep the contract: the tool's own, and those of the toolset's corpus.
+def _candidates(parts: Parts, toolset: Toolset | None, tool: Tool) -> list[ToolExample]:
+    """Return arguments that may keep the contract: the tool's own, and those of the toolset's corpus.
 
     The tools of a wrapped server have none. The corpus of a toolset with a sandbox is about its sample data, so it is
     shown on sample data alone, and first.
     """
     if toolset is None:
-        return
+        return []
     own = [("the tool's own example", tool.example)] if tool.has_example else []
     rows = [(row[0], row[2]) for row in toolset.corpus() if row[1] == tool.name and not row[3:]]
     on_samples = (find_toolset(toolset.extends) if toolset.extends else toolset).sandbox is not None
@@ -212,12 +199,4 @@ def _examples(parts: Parts, toolset: Toolset | None, tool: Tool) -> Iterator[Too
         given = [*rows, *own] if on_samples else [*own, *rows]
     else:
         given = own if on_samples else [*own, *rows]
-    is_valid = parts.server.pipeline.registry.load_tool_io(tool.slug).input_validator.is_valid
-    seen: set[bytes] = set()
-    for name, arguments in given:
-        if len(seen) == MAX_EXAMPLES or not can_be_written(arguments):
-            continue
-        written = encode(arguments)
-        if written not in seen and is_valid(arguments):
-            seen.add(written)
-            yield ToolExample(name, dict(arguments))
+    return [ToolExample(name, dict(arguments)) for name, arguments in given if can_be_written(arguments)]

@@ -23,10 +23,11 @@ from typing import Final
 
 import msgspec
 
+from signet.system.child import Child, ChildEndedError, Hold
+
 from .picture import DiagramError, find_error, is_unsupported, lacks_graphviz, without_unsafe_links
 from .places import Places
-from .pool import PREFIX, Hold, Pool
-from .process import Child, ChildEndedError
+from .pool import PREFIX, Pool
 from .renderer import MAX_PICTURE_BYTES, Form, Limits, failed, too_heavy, too_large, too_slow
 
 __all__ = ["DEBIAN", "Jar", "find_jar"]

@@ -12,13 +12,13 @@ from importlib.util import find_spec
 from typing import Final
 
 from signet.advice import advise
+from signet.system.child import Child, ChildEndedError, Hold
 
 from .assets import HERE, Assets
 from .frames import LENGTH_BYTES, Answer, Order, Start, length_of, pack, unpack
 from .picture import DARK, LIGHT, DiagramError, find_error, frame, is_unsupported, size_of
 from .places import Places
-from .pool import Hold, Pool
-from .process import Child, ChildEndedError
+from .pool import Pool
 from .renderer import MAX_PICTURE_BYTES, Form, Limits, failed, too_heavy, too_large, too_slow
 
 __all__ = ["JavaScript", "missing_modules"]

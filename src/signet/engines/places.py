@@ -8,7 +8,8 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final, TypeVar
 
-from .pool import Hold
+from signet.system.child import Hold
+
 from .renderer import busy
 
 __all__ = ["Places"]

@@ -14,38 +14,15 @@ import time
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from .process import Child, ChildEndedError
+from signet.system.child import Child, ChildEndedError, Hold
 
-__all__ = ["PREFIX", "Hold", "Pool"]
+__all__ = ["PREFIX", "Pool"]
 
 T = TypeVar("T")
 
 PREFIX: Final = "signet-engine-"
 STALE_S: Final = 86_400
 """The age from which a folder is that of a Signet which was killed; one in use is touched whenever a child starts."""
-
-
-class Hold:
-    """The hand on the child that one piece of work uses: it ends the work from another thread."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._child: Child | None = None
-        self._ended = False
-
-    def put(self, child: Child | None) -> None:
-        """Note the child that the work uses now."""
-        with self._lock:
-            self._child = child
-            if self._ended and child is not None:
-                child.kill()
-
-    def end(self) -> None:
-        """Kill the child, now or as soon as there is one."""
-        with self._lock:
-            self._ended = True
-            if self._child is not None:
-                self._child.kill()
 
 
 class Pool:

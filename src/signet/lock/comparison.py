@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import UNSET, Raw
 
-from .fields import RANKS, SIDES, FieldChange, compare_field
+from .fields import RANKS, SIDES, FieldChange, Prove, compare_field, prove_here
 from .snapshot import INSTRUCTIONS, KINDS, Entry, Snapshot, compact, name_of, read_entry
 from .words import danger_of
 
@@ -34,7 +34,7 @@ class EntryChange(msgspec.Struct, frozen=True, omit_defaults=True):
 
     kind: str
     name: str
-    verdict: Literal["compatible", "text", "widened", "breaking", "added", "removed", "renamed"]
+    verdict: Literal["compatible", "text", "pending", "widened", "breaking", "added", "removed", "renamed"]
     fields: tuple[FieldChange, ...] = ()
     was: str = ""
     """The old name of an entry that was renamed."""
@@ -43,19 +43,24 @@ class EntryChange(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class _Budget:
-    """How many schemas may still be compared."""
+    """What compares schemas, and how many may still be compared."""
 
-    def __init__(self) -> None:
-        self.left = MAX_PROOFS
+    def __init__(self, prove: Prove) -> None:
+        self._prove = prove
+        self._left = MAX_PROOFS
 
-    def take(self) -> bool:
-        self.left -= 1
-        return self.left >= 0
+    def take(self) -> Prove | None:
+        """Return what compares one schema more, if there is one more."""
+        self._left -= 1
+        return self._prove if self._left >= 0 else None
 
 
-def compare(old: Snapshot, new: Snapshot) -> tuple[EntryChange, ...]:
-    """Return the entries of a server that changed, by kind, in the order of the lists; what is the same is left out."""
-    budget = _Budget()
+def compare(old: Snapshot, new: Snapshot, prove: Prove = prove_here) -> tuple[EntryChange, ...]:
+    """Return the entries of a server that changed, by kind, in the order of the lists; what is the same is left out.
+
+    What a server says is compared with limits by `signet.proofs.snapshots`.
+    """
+    budget = _Budget(prove)
     changes = list(_instructions(old.instructions, new.instructions))
     for kind, (where, _) in KINDS.items():
         changes += _kind(kind, getattr(old, where), getattr(new, where), budget)
@@ -125,8 +130,8 @@ def _fields(kind: str, old: Entry, new: Entry, budget: _Budget) -> Iterator[Fiel
         if old.digests.get(field) == new.digests.get(field):
             continue
         before, after = old.fields.get(field, UNSET), new.fields.get(field, UNSET)
-        prove = field not in (*SIDES, "arguments") or budget.take()
-        yield from compare_field(kind, field, before, after, prove=prove)
+        prove = budget.take() if field in (*SIDES, "arguments") else None
+        yield from compare_field(kind, field, before, after, prove)
 
 
 def _added(kind: str, name: str, entry: Raw, folded: dict[str, str]) -> EntryChange:

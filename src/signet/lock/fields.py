@@ -12,18 +12,24 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from signet.compatibility.open_objects import Schema
 from signet.compatibility.satisfaction import example_of
-from signet.compatibility.verdict import Side, compare_schemas
+from signet.compatibility.verdict import Side, Verdict, compare_schemas
 from signet.kernel.schema_budget import check_budget
 
 from .digest import canonical
 from .words import danger_of, property_paths, schema_words
 
-__all__ = ["RANKS", "FieldChange", "compare_field"]
+__all__ = ["RANKS", "FieldChange", "Prove", "compare_field", "prove_here"]
 
-FieldVerdict = Literal["same", "compatible", "text", "widened", "breaking"]
-RANKS: Final[dict[str, int]] = {"same": 0, "compatible": 1, "text": 2, "widened": 3, "breaking": 4}
-"""The verdicts, the worst last."""
+FieldVerdict = Literal["same", "compatible", "text", "pending", "widened", "breaking"]
+RANKS: Final[dict[str, int]] = {"same": 0, "compatible": 1, "text": 2, "pending": 3, "widened": 4, "breaking": 5}
+"""The verdicts, the worst last; `pending` is a change of a schema that is still being compared."""
+Prove = Callable[[Schema, Schema, Side], Verdict | None]
+"""Compares two schemas, or returns None while they are being compared.
+
+The verdict on a compatible output has a value that may come for its example.
+"""
 MAX_SCHEMA_BYTES: Final = 262_144
 """A larger schema is not compared: its change counts as breaking."""
 MAX_COST: Final = 5_000
@@ -46,15 +52,23 @@ class FieldChange(msgspec.Struct, frozen=True, omit_defaults=True):
     after: Any | UnsetType = UNSET
 
 
-def compare_field(kind: str, field: str, old: Any, new: Any, *, prove: bool = True) -> Iterator[FieldChange]:
+def prove_here(old: Schema, new: Schema, side: Side) -> Verdict:
+    """Compare two schemas in this process, however long it takes: what a child does for schemas of others."""
+    verdict = compare_schemas(old, new, side)
+    if verdict.compatible and side == "output":
+        verdict = msgspec.structs.replace(verdict, example=example_of(new))
+    return verdict
+
+
+def compare_field(kind: str, field: str, old: Any, new: Any, prove: Prove | None = prove_here) -> Iterator[FieldChange]:
     """Yield what the change of a field means; UNSET stands for a field that is not there.
 
-    Without `prove` a changed schema counts as breaking.
+    Where nothing can prove it, a changed schema counts as breaking.
     """
     if field in SIDES and kind == "tool":
-        yield from _schema(field, SIDES[field], _schema_of(field, old), _schema_of(field, new), prove=prove)
+        yield from _schema(field, SIDES[field], _schema_of(field, old), _schema_of(field, new), prove)
     elif field == "arguments" and kind == "prompt":
-        yield from _schema(field, "input", _prompt_schema(old), _prompt_schema(new), prove=prove)
+        yield from _schema(field, "input", _prompt_schema(old), _prompt_schema(new), prove)
     elif field == "annotations" and kind == "tool":
         yield from _hints(old, new)
     elif field.startswith("_meta."):
@@ -95,18 +109,21 @@ def _schema_of(field: str, value: Any) -> Any:
     return True if SIDES[field] == "output" else {"type": "object"}
 
 
-def _schema(field: str, side: Side, old: Any, new: Any, *, prove: bool) -> Iterator[FieldChange]:
-    change = _flaw(field, old, new, prove=prove)
+def _schema(field: str, side: Side, old: Any, new: Any, prove: Prove | None) -> Iterator[FieldChange]:
+    change = _flaw(field, old, new, is_proven=prove is not None)
     if change is not None:
         yield change
         return
-    verdict = compare_schemas(old, new, side)
+    verdict = prove(old, new, side) if prove is not None else None
+    if verdict is None:
+        yield FieldChange(field, "pending", "its schema changed, and is being compared", UNSET, old, new)
+        return
     before, after = property_paths(old), property_paths(new)
     if not verdict.compatible:
         yield FieldChange(field, "breaking", verdict.why, verdict.example, old, new)
     elif side == "output" and old is not True and before - after:
         why = f"{_named(before - after)} no longer comes"
-        yield FieldChange(field, "breaking", why, example_of(new), old, new)
+        yield FieldChange(field, "breaking", why, verdict.example, old, new)
     elif side == "input" and after - before:
         yield FieldChange(field, "widened", f"it takes a new argument: {_named(after - before)}", UNSET, old, new)
     elif verdict.why not in {"unchanged", WORDS_ALONE}:
@@ -114,10 +131,10 @@ def _schema(field: str, side: Side, old: Any, new: Any, *, prove: bool) -> Itera
     yield from _schema_text(field, old, new, verdict.why)
 
 
-def _flaw(field: str, old: Any, new: Any, *, prove: bool) -> FieldChange | None:
+def _flaw(field: str, old: Any, new: Any, *, is_proven: bool) -> FieldChange | None:
     """Return the change if it cannot be compared."""
     why = ""
-    if not prove:
+    if not is_proven:
         why = "too many schemas changed to compare each, and that counts as breaking"
     elif max(len(msgspec.json.encode(one)) for one in (old, new)) > MAX_SCHEMA_BYTES:
         why = f"it is larger than {MAX_SCHEMA_BYTES:,} bytes, which is not compared and counts as breaking"
@@ -130,6 +147,8 @@ def _flaw(field: str, old: Any, new: Any, *, prove: bool) -> FieldChange | None:
                 check_budget(one, 0, MAX_COST)
         except ValueError as error:
             why = str(error)
+        except RecursionError:
+            why = "it is nested too deeply"
     return FieldChange(field, "breaking", why, UNSET, old, new) if why else None
 
 

@@ -10,7 +10,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from .comparison import EntryChange, compare
 from .digest import canonical, decoded
-from .fields import RANKS
+from .fields import RANKS, Prove, prove_here
 from .file import LockedServer
 from .shown import visible
 from .snapshot import KINDS, Snapshot, name_of
@@ -21,6 +21,7 @@ MAX_NAME_CHARS: Final = 100
 MAX_WHY_CHARS: Final = 200
 MAX_EXAMPLE_CHARS: Final = 200
 LET_THROUGH: Final = frozenset(("compatible", "text"))
+PENDING: Final = "changed since it was pinned, and the change is still being compared: call it again in a few seconds"
 
 
 class LockPolicy(msgspec.Struct, frozen=True):
@@ -51,6 +52,8 @@ class Judgement(msgspec.Struct, frozen=True):
     """Lines for the log."""
     changes: int = 0
     """The number of entries that differ from the pinned ones."""
+    pending: frozenset[tuple[str, str]] = frozenset()
+    """The entries that are blocked only as long as a changed schema is being compared, by kind and name."""
 
 
 def parse_policy(text: str) -> LockPolicy:
@@ -74,15 +77,18 @@ def is_blocked(change: EntryChange, policy: LockPolicy) -> bool:
     )
 
 
-def judge(locked: LockedServer, now: Snapshot, policy: LockPolicy) -> Judgement:
+def judge(locked: LockedServer, now: Snapshot, policy: LockPolicy, prove: Prove = prove_here) -> Judgement:
     """Decide what is served of a server, by what was pinned of it and what it says now."""
     if policy.is_off:
         return Judgement(now, {}, ())
-    changes = compare(locked.snapshot, now)
+    changes = compare(locked.snapshot, now, prove)
     blocked: dict[tuple[str, str], str] = {}
+    pending = frozenset((one.kind, one.name) for one in changes if one.verdict == "pending")
     notes = list(_facts(locked.snapshot, now))
     for change in changes:
-        if is_blocked(change, policy):
+        if (change.kind, change.name) in pending:
+            blocked[change.kind, change.name] = f"{_subject(change)} {PENDING}"
+        elif is_blocked(change, policy):
             sentence = f"{describe(change)}; ask the operator of this server to review the change"
             blocked |= {(change.kind, name): sentence for name in (change.name, change.was or change.name)}
             notes.append(Note(f"blocked: {describe(change)}", word_of(change)))
@@ -90,7 +96,7 @@ def judge(locked: LockedServer, now: Snapshot, policy: LockPolicy) -> Judgement:
             kept = "" if change.verdict == "compatible" else "; the pinned words are served until it is accepted"
             notes.append(Note(f"noted: {describe(change)}{kept}", word_of(change)))
     served = msgspec.structs.replace(_taken_over(locked.snapshot, changes), **_era(now))
-    return Judgement(served, blocked, tuple(notes), len(changes))
+    return Judgement(served, blocked, tuple(notes), len(changes), pending)
 
 
 def _era(now: Snapshot) -> dict[str, object]:
@@ -131,7 +137,7 @@ def _taken_over(old: Snapshot, changes: tuple[EntryChange, ...]) -> Snapshot:
 
 def describe(change: EntryChange) -> str:
     """Return one sentence on a change, with the example that shows it; it is safe to print."""
-    subject = f"the {change.kind} {_quoted(change.name)}" if change.name else f"the {change.kind}"
+    subject = _subject(change)
     match change.verdict:
         case "removed":
             return f"{subject} is pinned, and the server no longer has it"
@@ -149,6 +155,10 @@ def describe(change: EntryChange) -> str:
         example = f", for example {cut}"
     whole = visible(f"{field}{worst.why[:MAX_WHY_CHARS]}{example}", keep="")
     return f"{subject} changed since it was pinned ({change.verdict}): {whole}"
+
+
+def _subject(change: EntryChange) -> str:
+    return f"the {change.kind} {_quoted(change.name)}" if change.name else f"the {change.kind}"
 
 
 def _quoted(name: str) -> str:

@@ -20,6 +20,11 @@ DESTINATION: Final = re.compile(
     r"|\bwww\.[\w-]{1,63}(?:\.[\w-]{1,63}){1,8})",
     re.IGNORECASE,
 )
+MARKS: Final = re.compile(r"://|@|www", re.IGNORECASE)
+"""Each destination has one of these, which are quickly found."""
+PIECE_CHARS: Final = 16_384
+OVERLAP_CHARS: Final = 1_024
+"""More than the longest destination."""
 DIALECT: Final = re.compile(r"https?://json-schema\.org/[\w./#-]{1,100}")
 MAX_NAMED: Final = 3
 MAX_DEPTH: Final = 64
@@ -32,9 +37,24 @@ def danger_of(old: str, new: str, *, destinations: bool = True) -> str:
         return f"it hides characters that show nothing: {_some(list(hidden))}"
     if not destinations:
         return ""
-    places = set(DESTINATION.findall(old))
-    more = [place for place in dict.fromkeys(DESTINATION.findall(new)) if place not in places]
+    places = set(_destinations(old))
+    more = [place for place in dict.fromkeys(_destinations(new)) if place not in places]
     return f"it names a new destination: {_some(more)}" if more else ""
+
+
+def _destinations(text: str) -> Iterator[str]:
+    """Yield the destinations in a text, which is searched piece by piece: no other thread runs during one search.
+
+    The pieces end at blanks, as destinations do; a word that is longer than a piece is cut, with an overlap.
+    """
+    start = 0
+    while start < len(text):
+        end = min(start + PIECE_CHARS, len(text))
+        blank = end if end == len(text) else max(text.rfind(" ", start, end), text.rfind("\n", start, end))
+        piece = text[start : blank if blank > start else end]
+        if MARKS.search(piece) is not None:
+            yield from DESTINATION.findall(piece)
+        start = blank if blank > start else end - OVERLAP_CHARS
 
 
 def _some(names: list[str]) -> str:

@@ -1,9 +1,10 @@
-"""What the lock blocks of the requests to one running instance of a server. Pure."""
+"""What the lock blocks of the requests to one running instance of a server."""
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -14,13 +15,49 @@ from signet.lock.snapshot import KINDS, Snapshot, name_of
 
 from .messages import members
 
-__all__ = ["Blocked", "check_lock"]
+__all__ = ["BeingCompared", "Blocked", "check_lock"]
 
 Blocked = Mapping[tuple[str, str], str]
 """Why an entry cannot be used, by its kind and its name."""
 
+WAIT_S: Final = 5.0
+"""How long a request for an entry that is being compared waits: an honest change takes less than a second."""
+MAX_WAITING: Final = 64
+"""The requests that wait so; further ones are refused at once, so that the turns of a server are left for others."""
 VARIABLE: Final = re.compile(r"\{[^{}]*\}")
 """A variable of a template."""
+
+
+class BeingCompared(dict[tuple[str, str], str]):
+    """What the lock blocks of an instance, while changed schemas of it are still being compared."""
+
+    def __init__(self, blocked: Blocked, pending: Collection[tuple[str, str]]) -> None:
+        super().__init__(blocked)
+        self._pending = pending
+        self._done = asyncio.Event()
+        self._waiting = 0
+
+    def settle(self, blocked: Blocked) -> None:
+        """Take what is blocked after all."""
+        self.clear()
+        self.update(blocked)
+        self._pending = ()
+        self._done.set()
+
+    async def wait_for(self, method: str, raw: Raw, more: Mapping[str, Any] | None) -> None:
+        """Wait for a while if an entry that a request names is being compared; others go on at once."""
+        if not self._pending or self._waiting >= MAX_WAITING:
+            return
+        if not any(one in self._pending for one in _named(method, raw, more)):
+            return
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(WAIT_S):
+                await self._done.wait()
+        except TimeoutError:
+            pass
+        finally:
+            self._waiting -= 1
 
 
 def check_lock(pinned: Snapshot, blocked: Blocked, method: str, raw: Raw, more: Mapping[str, Any] | None) -> None:

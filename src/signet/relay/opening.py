@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -15,18 +14,19 @@ from signet.kernel.protocol import Identity
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Toolbox
 from signet.lock.file import Lock, LockedServer, LockError, read_lock
-from signet.lock.policy import Note, judge, parse_policy
-from signet.lock.snapshot import Snapshot
+from signet.lock.policy import Judgement, Note, judge, parse_policy
 from signet.upstream.secret_fields import TEXT_REMOVED
 
-from .blocking import Blocked
 from .catalogue import Catalogue
+from .judging import Judge, places
 from .link import Link
 from .relay import ServerRelay
 from .server_spec import ServerSpec, Wrapping
 from .wrapped_server import Listeners, WrappedServer
 
 if TYPE_CHECKING:
+    from signet.proofs.places import Places
+
     from .tape import TapeWriter
     from .tape_reader import TapeReader
 
@@ -64,7 +64,7 @@ def open_relay(
         notified=notices.notified, begun=notices.begun, lost=notices.lost, sessions=notices.sessions, log=log
     )
     lock = _lock_of(wrapping, log)
-    servers = []
+    servers, shared = [], cache(places)
     for spec in wrapping.servers:
         locked = lock.servers.get(spec.name) if lock is not None else None
         links = _Links(spec, secrets, log)
@@ -72,7 +72,7 @@ def open_relay(
         server = WrappedServer(spec, links.link, listeners, is_private=wrapping.is_private)
         relay.on_close.append(links.close)
         if locked is not None:
-            _pin(server, locked, wrapping, log)
+            relay.on_close.append(_pin(server, locked, wrapping, log, shared).close)
         elif lock is not None:
             _tell_unpinned(spec, wrapping, log)
         servers.append(server)
@@ -127,17 +127,16 @@ def _room_for(text: str) -> int:
     return PLAIN_CHARS if text.isascii() and text.isprintable() else ODD_CHARS
 
 
-def _pin(server: WrappedServer, locked: LockedServer, wrapping: Wrapping, log: Log) -> None:
+def _pin(
+    server: WrappedServer, locked: LockedServer, wrapping: Wrapping, log: Log, shared: Callable[[], Places]
+) -> Judge:
     """Serve what is pinned, and judge each new instance by it before it is used."""
-    policy = parse_policy(wrapping.lock)
     server.pinned = locked.snapshot
     server.standing.judged(0, 0)
     told: set[Note] = set()
     specs = [server.spec]
 
-    async def judged(now: Snapshot) -> Blocked:
-        # Schemas that a server chose are compared: that must not hold up the others.
-        judgement = await asyncio.to_thread(judge, locked, now, policy)
+    def tell(judgement: Judgement) -> None:
         server.standing.judged(judgement.changes, len(judgement.blocked))
         fresh = [note for note in judgement.notes if note not in told]
         told.clear()
@@ -152,9 +151,10 @@ def _pin(server: WrappedServer, locked: LockedServer, wrapping: Wrapping, log: L
             server.pinned = judgement.served
             if server.on_repinned is not None:
                 server.on_repinned()
-        return judgement.blocked
 
-    server.judge = judged
+    found = Judge(server.name, partial(judge, locked, policy=parse_policy(wrapping.lock)), tell, shared)
+    server.judge = found.judged
+    return found
 
 
 class _Links(msgspec.Struct):

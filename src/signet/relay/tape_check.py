@@ -76,7 +76,7 @@ def _results(tape: TapeReader, locked: Snapshot) -> Iterator[str]:
             continue
         try:
             contracts[name] = Contract(tool["outputSchema"], "")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             why = str(error).partition("\n")[0][:200]
             yield f"the output schema of {name} in the lock is not valid ({why}): its results are not checked"
     broken: dict[str, int] = {}

@@ -19,7 +19,7 @@ from signet.kernel.wire import encode
 from signet.lock.snapshot import Snapshot
 
 from .attribution import session_of
-from .blocking import Blocked, check_lock
+from .blocking import BeingCompared, Blocked, check_lock
 from .conversation import Conversations, reply_to
 from .dialogue import Answer, Dialogue, Hooks, LostError
 from .learned import learned_outputs
@@ -205,6 +205,8 @@ class WrappedServer:
                 try:
                     if self.pinned is not None:
                         await self.heed_changes(dialogue)
+                        if isinstance(dialogue.blocked, BeingCompared):
+                            await dialogue.blocked.wait_for(method, raw, more)
                         check_lock(self.pinned, dialogue.blocked, method, raw, more)
                     return await self.conversations.converse(dialogue, method, raw, caller, more), dialogue
                 except LostError as error:

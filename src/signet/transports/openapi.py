@@ -53,6 +53,7 @@ TOKEN_ERRORS: Final = (("UNAUTHORIZED", 401), ("INSUFFICIENT_SCOPE", 403))
 LIMIT_ERRORS: Final = (("IDEMPOTENCY_CONFLICT", 409), ("IDEMPOTENCY_NOT_KEPT", 409), ("RATE_LIMITED", 429))
 """The further errors where a gate is before all calls."""
 
+TOO_DEEP: Final = "This schema is nested too deeply to show."
 SHAPES: Final = "#/components/schemas/"
 
 
@@ -82,7 +83,15 @@ def describe(pipeline: Pipeline, about: Json, legacy: Mapping[str, str], *, secu
 def _contracts(bundle: Bundle) -> Json:
     """Return a tool's two contracts as components, with their internal references adapted to the new place."""
     contracts = {f"{bundle.tool}.input": bundle.input, f"{bundle.tool}.output": bundle.output}
-    return {name: _with_references_below(SHAPES + name, schema_of(raw)) for name, raw in contracts.items()}
+    return {name: _component(SHAPES + name, raw) for name, raw in contracts.items()}
+
+
+def _component(root: str, raw: msgspec.Raw) -> Any:
+    """Return a contract as a component; of one that is nested too deeply, that it is."""
+    try:
+        return _with_references_below(root, schema_of(raw))
+    except RecursionError:
+        return {"description": TOO_DEEP}
 
 
 def _with_references_below(root: str, schema: Any) -> Any:

@@ -9,7 +9,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -77,6 +78,7 @@ class Router:
         self._openapi_page: tuple[str, object, bytes] | None = None
         self._compiled: object = None
         """The tools whose contracts have been compiled for `/readyz`."""
+        self._describing = asyncio.Lock()
         self._is_relay = server.relay is not None
         content = self._about_now if self._is_relay else encode(about)
         self._home = page("/", content, () if console is None else ((b"vary", b"Accept"),))
@@ -139,22 +141,44 @@ class Router:
             return self._rest.call(self._rest.endpoint(request.path), request)
         return self._rest.discover(request)
 
-    def _openapi(self, request: Request) -> bytes:
+    def _openapi(self, request: Request) -> bytes | Awaitable[bytes]:
         """Return the OpenAPI page, which says below which path the application is served; the last one is kept.
 
-        The tools of wrapped servers may change.
+        The tools of wrapped servers may change, and schemas of others may be large: they are described in a thread.
         """
-        at, groups = self._about.get("url") or request.root, self._pipeline.toolbox.groups
-        if self._openapi_page is None or self._openapi_page[0] != at or self._openapi_page[1] is not groups:
-            secured = self._secured
-            described = describe(self._pipeline, self._about, self._rest.legacy, secured=secured, root=at)
-            if self._console is not None:
-                more = self._console.describe()
-                described["tags"].append(more["tag"])
-                described["paths"] |= more["paths"]
-                described["components"]["schemas"] |= more["schemas"]
-            self._openapi_page = at, groups, encode(described)
-        return self._openapi_page[2]
+        at = self._about.get("url") or request.root
+        kept = self._kept_openapi(at)
+        if kept is not None:
+            return kept
+        is_foreign = self._is_relay or any(tool.is_foreign for tool in self._pipeline.toolbox)
+        return self._openapi_later(at) if is_foreign else self._describe(at)
+
+    def _kept_openapi(self, at: str) -> bytes | None:
+        kept, groups = self._openapi_page, self._pipeline.toolbox.groups
+        return kept[2] if kept is not None and kept[0] == at and kept[1] is groups else None
+
+    async def _openapi_later(self, at: str) -> bytes:
+        async with self._describing:
+            kept = self._kept_openapi(at)
+            if kept is not None:
+                return kept
+            try:
+                return await asyncio.to_thread(self._describe, at)
+            except KeyError:
+                # The tools of a server changed meanwhile.
+                return await asyncio.to_thread(self._describe, at)
+
+    def _describe(self, at: str) -> bytes:
+        groups = self._pipeline.toolbox.groups
+        described = describe(self._pipeline, self._about, self._rest.legacy, secured=self._secured, root=at)
+        if self._console is not None:
+            more = self._console.describe()
+            described["tags"].append(more["tag"])
+            described["paths"] |= more["paths"]
+            described["components"]["schemas"] |= more["schemas"]
+        text = encode(described)
+        self._openapi_page = at, groups, text
+        return text
 
     def _may_be_relayed(self, tool: Tool | None) -> bool:
         """Return whether a tool that is not known may be one of a wrapped server, which no other page may call."""

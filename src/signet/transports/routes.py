@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
@@ -52,14 +52,26 @@ class Route(msgspec.Struct, frozen=True):
     """Whether the answer says that the process lives, and is sent even if it cannot be written down."""
 
 
-def page(path: str, content: bytes | Callable[[Request], bytes], more: Fields = ()) -> Route:
+Content = bytes | Callable[[Request], bytes | Awaitable[bytes]]
+"""The JSON of a page, or what returns it for a request."""
+
+
+def page(path: str, content: Content, more: Fields = ()) -> Route:
     """Return the route of a page that can be read with GET, with more headers than its type."""
 
-    def answer(request: Request) -> Response:
+    async def later(body: Awaitable[bytes]) -> Response:
+        try:
+            return Response(200, await body, (JSON, *more), is_page=True)
+        except Fault as fault:
+            return to_response(fault)
+
+    def answer(request: Request) -> Answer:
         if request.method not in {"GET", "HEAD"}:
             return refuse(wrong_method("GET"), (JSON, (b"allow", b"GET, HEAD, OPTIONS")))
         try:
             body = content if isinstance(content, bytes) else content(request)
+            if not isinstance(body, bytes):
+                return later(body)
             return Response(200, body, (JSON, *more), is_page=True)
         except Fault as fault:
             return to_response(fault)

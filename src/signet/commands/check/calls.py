@@ -13,14 +13,13 @@ from msgspec import UNSET
 
 from signet.app import build_server
 from signet.commands.call import walk
-from signet.compatibility.counterexample import compiled, counterexample
-from signet.compatibility.satisfaction import example_of
 from signet.kernel.errors import Code
 from signet.kernel.outcome import Outcome
 from signet.kernel.redaction import SecretRedactor
 from signet.kernel.schemas import ContractError
 from signet.kernel.server import Server
 from signet.kernel.tools import Tool
+from signet.proofs.examples import example_of, keep, outsider_of
 from signet.settings import Settings
 from signet.upstream.server_process import within
 
@@ -40,6 +39,8 @@ GRACE_S: Final = 5.0
 """How long a call may outlast its own limit: a function on the event loop cannot be given up by it."""
 MAX_WRONG: Final = 24
 """The wrong arguments that are tried on a tool."""
+MAX_ODD: Final = 2_000
+"""The values that are tried to find them."""
 MAX_CHARS: Final = 300
 ODD_VALUES: Final[tuple[Any, ...]] = (True, "", "a", -1, 1.5, 10**12, [], {}, [None], "a" * 1000)
 
@@ -123,7 +124,9 @@ def check_wrong_input(subject: Subject, settings: Settings, schema: dict[str, An
 def judge_wrong_input(subject: Subject, tried: list[Any], outcomes: list[Outcome | None]) -> CheckResult:
     """Return what became of arguments that break a tool's contract; None stands for a call that reached the tool."""
     if not tried:
-        return subject.warning("wrong-input", "its input contract takes any arguments: say what it needs")
+        return subject.warning(
+            "wrong-input", "no arguments were found that break its input contract: say what it needs"
+        )
     for arguments, outcome in zip(tried, outcomes, strict=True):
         shown = msgspec.json.encode(arguments).decode()[:MAX_CHARS]
         if outcome is None or outcome.fault is None:
@@ -156,17 +159,19 @@ def _refusals(tool: Tool, calls: list[Any], settings: Settings) -> list[Outcome 
 
 def wrong_inputs(tool: Tool, schema: dict[str, Any]) -> Iterator[Any]:
     """Yield arguments that break a contract: far from valid ones, and close to them."""
-    is_valid = compiled(schema, formats=False).is_valid
-    for value in _odd_inputs(tool, schema):
-        mended = tool.tidy(value) if tool.tidy is not None and isinstance(value, dict) else value
+    odd = islice(_odd_inputs(tool, schema), MAX_ODD)
+    while batch := list(islice(odd, MAX_WRONG)):
         # A null counts as absent.
-        if not is_valid(value) and not is_valid(mended) and b"null" not in msgspec.json.encode(value):
-            yield value
+        values = [one for one in batch if b"null" not in msgspec.json.encode(one)]
+        mended = [tool.tidy(one) if tool.tidy is not None and isinstance(one, dict) else one for one in values]
+        kept = keep(schema, [*values, *mended])
+        both = zip(values, kept[: len(values)], kept[len(values) :], strict=False)
+        yield from (value for value, *holds in both if not any(holds))
 
 
 def _odd_inputs(tool: Tool, schema: dict[str, Any]) -> Iterator[Any]:
     yield []
-    close = counterexample(({"type": "object"},), schema)
+    close = outsider_of(schema)
     if close is not UNSET:
         yield close
     valid = tool.example if tool.has_example else example_of(schema)

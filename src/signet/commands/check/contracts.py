@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
-from jsonschema_rs import ValidationError
 from msgspec import UNSET
 
 from signet.advice import advise
@@ -14,18 +13,13 @@ from signet.authoring.drift import change_of, changes, higher_version
 from signet.authoring.frozen import MARK_FILE, BrokenContractError, agree, read_frozen, tool_file
 from signet.catalogue import freezing_target
 from signet.compatibility.contract_set import is_version, numbers
-from signet.compatibility.counterexample import compiled
-from signet.compatibility.satisfaction import example_of, is_contradiction
-from signet.compatibility.verdict import parts_with_default
 from signet.kernel.schemas import SchemaRegistry, schema_of
 from signet.kernel.toolset import Toolset
+from signet.proofs.examples import example_of, is_contradiction, keep, wrong_default
 
 from .result import CheckResult, State, Subject
 
 __all__ = ["check_contract", "check_frozen", "check_satisfiable", "schemas_of"]
-
-MAX_CHARS: Final = 200
-"""The part of a validator's message that is shown."""
 
 
 def schemas_of(subject: Subject, registry: SchemaRegistry) -> dict[str, dict[str, Any]]:
@@ -38,7 +32,7 @@ def check_contract(subject: Subject, registry: SchemaRegistry) -> CheckResult:
     """Compile both contracts of a tool, and hold each default in them to the schema that states it."""
     try:
         registry.load_tool_io(subject.tool.slug)
-        wrong = [_wrong_default(schema) for schema in schemas_of(subject, registry).values()]
+        wrong = [wrong_default(schema) for schema in schemas_of(subject, registry).values()]
     except ValueError as error:
         first_line = str(error).partition("\n")[0]
         return subject.failed("contract", f"{first_line}; mend its types, or its file")
@@ -46,24 +40,11 @@ def check_contract(subject: Subject, registry: SchemaRegistry) -> CheckResult:
     return subject.failed("contract", message) if message else subject.ok("contract")
 
 
-def _wrong_default(schema: dict[str, Any]) -> str:
-    """Return why a default in a schema is not a value of its own type, the first one, or an empty text."""
-    shared = {"$defs": schema["$defs"]} if "$defs" in schema else {}
-    for place, part in parts_with_default(schema):
-        rules = {key: value for key, value in part.items() if key != "default"}
-        try:
-            compiled({**shared, **rules}, formats=False).validate(part["default"])
-        except ValidationError as error:
-            name = ".".join(place) or "the whole"
-            return f"the default of {name} is not of its own type ({error.message[:MAX_CHARS]}): mend one of the two"
-    return ""
-
-
 def check_satisfiable(subject: Subject, schemas: dict[str, dict[str, Any]]) -> CheckResult:
     """Look for a value that keeps each contract."""
     unknown = []
     for side, schema in schemas.items():
-        is_kept = side == "input" and subject.tool.has_example and _is_valid(schema, subject.tool.example)
+        is_kept = side == "input" and subject.tool.has_example and keep(schema, [subject.tool.example]) == [True]
         if is_kept or example_of(schema) is not UNSET:
             continue
         if is_contradiction(schema):
@@ -74,14 +55,6 @@ def check_satisfiable(subject: Subject, schemas: dict[str, dict[str, Any]]) -> C
         sides = " and the ".join(unknown)
         return subject.warning("satisfiable", f"no value was found that keeps the {sides} contract; there may be one")
     return subject.ok("satisfiable")
-
-
-def _is_valid(schema: dict[str, Any], example: object) -> bool:
-    try:
-        return bool(compiled(schema, formats=False).is_valid(example))
-    except ValueError:
-        # The example is no JSON, which a check of its own tells.
-        return False
 
 
 def check_frozen(toolset: Toolset, subjects: list[Subject], orphans: Sequence[str] = ()) -> list[CheckResult]:

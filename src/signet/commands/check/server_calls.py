@@ -15,10 +15,10 @@ from signet.commands.parity.corpus import CorpusCall
 from signet.commands.parity.report import SAME, ReportRow
 from signet.commands.parity.servers import run_servers
 from signet.commands.wrapped import learn
-from signet.compatibility.satisfaction import example_of
 from signet.kernel.errors import Code
 from signet.kernel.outcome import Outcome
 from signet.kernel.schemas import schema_of
+from signet.proofs.examples import example_of
 from signet.relay.listing import Listed
 from signet.relay.server_spec import ServerSpec, Wrapping
 from signet.settings import Settings

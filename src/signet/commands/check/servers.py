@@ -25,11 +25,12 @@ from signet.kernel.secret_shapes import find_secrets
 from signet.kernel.server import QUIET_CONTEXT
 from signet.kernel.tools import Toolbox
 from signet.kernel.toolset import Toolset
-from signet.lock.comparison import EntryChange, compare
+from signet.lock.comparison import EntryChange
 from signet.lock.file import LockError, read_lock
 from signet.lock.policy import LockPolicy, describe, is_blocked
 from signet.lock.shown import hidden_characters
 from signet.lock.snapshot import Snapshot
+from signet.proofs.changes import compare_snapshots
 from signet.relay.listing import Listed, Terms, list_tools
 from signet.relay.server_snapshot import SnapshotError
 from signet.relay.server_spec import ServerSpec
@@ -127,7 +128,7 @@ def _check_lock(checked: CheckedServer, snapshot: Snapshot, lock_file: str) -> N
     if locked is None:
         checked.tell("lock", State.WARNING, f"{lock_file} has no server '{checked.spec.name}'")
         return
-    changes = compare(locked.snapshot, snapshot)
+    changes = compare_snapshots(locked.snapshot, snapshot)
     for change in changes:
         checked.tell("lock", _state_of(change), describe(change))
     if not changes:

@@ -9,7 +9,8 @@ import argparse
 from typing import Final
 
 from signet.commands.terminal import write, write_json
-from signet.compatibility.contract_set import ContractFinding, compare_tools
+from signet.compatibility.contract_set import ContractFinding
+from signet.proofs.changes import compare_contracts
 
 from .freeze import add_freeze
 from .learn import add_learn
@@ -78,4 +79,4 @@ def compare(old: ContractSet, new: ContractSet) -> list[ContractFinding]:
     """Compare each tool of two sets; bundles are converted to a server's list if the other set is one."""
     if old.listed != new.listed:
         old, new = as_listed(old), as_listed(new)
-    return compare_tools(old.tools, new.tools)
+    return compare_contracts(old.tools, new.tools)

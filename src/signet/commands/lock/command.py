@@ -11,11 +11,12 @@ from typing import Final
 import msgspec
 
 from signet.commands.terminal import write, write_json
-from signet.lock.comparison import EntryChange, compare
+from signet.lock.comparison import EntryChange
 from signet.lock.file import Lock, LockedServer, LockError, read_lock, write_lock
 from signet.lock.policy import word_of
 from signet.lock.shown import visible
 from signet.lock.snapshot import INSTRUCTIONS, KINDS, Snapshot, entries_of, name_of
+from signet.proofs.changes import compare_snapshots
 from signet.relay.server_snapshot import SnapshotError, take_snapshot
 from signet.relay.server_spec import ServerSpec
 from signet.settings import UsageError
@@ -94,7 +95,7 @@ def _run(args: argparse.Namespace) -> int:
 def _subject(spec: ServerSpec, lock: Lock, timeout_s: float) -> _Subject:
     now = take_snapshot(spec, timeout_s)
     locked = lock.servers.get(spec.name)
-    return _Subject(spec, now, locked, [] if locked is None else list(compare(locked.snapshot, now)))
+    return _Subject(spec, now, locked, [] if locked is None else list(compare_snapshots(locked.snapshot, now)))
 
 
 def _status(subject: _Subject) -> int:

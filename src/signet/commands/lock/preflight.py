@@ -7,11 +7,12 @@ from typing import Final
 
 from signet.commands.arguments import Parser
 from signet.commands.terminal import write, write_json
-from signet.lock.comparison import EntryChange, compare
+from signet.lock.comparison import EntryChange
 from signet.lock.file import Lock, LockError, read_lock
 from signet.lock.policy import LockPolicy, describe, is_blocked, parse_policy
 from signet.lock.shown import visible
 from signet.lock.snapshot import name_of
+from signet.proofs.changes import compare_snapshots
 from signet.relay.server_snapshot import SnapshotError, take_snapshot
 from signet.relay.server_spec import ServerSpec
 from signet.settings import UsageError
@@ -78,7 +79,7 @@ def _changes(spec: ServerSpec, lock: Lock, args: argparse.Namespace) -> dict[str
     if spec.name not in lock.servers:
         command = advice_for("accept", [spec], args, name=spec.name)
         raise LockError(f"the lock has no server '{spec.name}'; pin it: {command}")
-    changes = compare(lock.servers[spec.name].snapshot, take_snapshot(spec, args.timeout_s))
+    changes = compare_snapshots(lock.servers[spec.name].snapshot, take_snapshot(spec, args.timeout_s))
     return {name: one for one in changes if one.kind == "tool" for name in (one.name, one.was or one.name)}
 
 

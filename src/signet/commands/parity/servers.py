@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from signet.commands.doctor.servers import read_server
-from signet.compatibility.satisfaction import example_of
 from signet.kernel.schemas import schema_of
+from signet.proofs.examples import example_of
 from signet.relay.link import LinkError
 from signet.relay.listing import Listed, Terms, list_tools
 from signet.relay.server_snapshot import SnapshotError

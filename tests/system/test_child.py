@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from signet.engines.pool import Pool
-from signet.engines.process import Child, ChildEndedError
+from signet.system.child import Child, ChildEndedError
 
 ECHO = "import sys\nfor line in sys.stdin.buffer: sys.stdout.buffer.write(line + b'=='); sys.stdout.buffer.flush()"
 FAR_S = 60.0
@@ -195,7 +195,7 @@ def test_a_limit_that_signet_has_itself_is_kept(tmp_path: Path) -> None:
     inner = f"""
 import os, resource, sys, time
 sys.path[:] = {sys.path!r}
-from signet.engines.process import Child
+from signet.system.child import Child
 resource.setrlimit(resource.RLIMIT_CPU, (600, 600))
 if os.getuid() == 0: os.setresuid(65534, 65534, 65534)
 script = "import resource; print(resource.getrlimit(resource.RLIMIT_CPU), end='.')"

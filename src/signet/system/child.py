@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-__all__ = ["Child", "ChildEndedError"]
+__all__ = ["Child", "ChildEndedError", "Hold"]
 
 CHUNK_BYTES: Final = 65_536
 MAX_USES: Final = 500
@@ -165,6 +165,29 @@ class Child:
         poll.register(fd, event)
         if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
             raise TimeoutError
+
+
+class Hold:
+    """The hand on the child that one piece of work uses: it ends the work from another thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._child: Child | None = None
+        self._ended = False
+
+    def put(self, child: Child | None) -> None:
+        """Note the child that the work uses now."""
+        with self._lock:
+            self._child = child
+            if self._ended and child is not None:
+                child.kill()
+
+    def end(self) -> None:
+        """Kill the child, now or as soon as there is one."""
+        with self._lock:
+            self._ended = True
+            if self._child is not None:
+                self._child.kill()
 
 
 def _limit(pid: int, memory_bytes: int, cpu_s: int) -> None:

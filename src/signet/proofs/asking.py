@@ -1,0 +1,130 @@
+"""Questions to a child process of our own: what may take minutes or all memory is worked out there, within limits.
+
+    Asker.ask(function, question, seconds) ── Child: 200 MB, a deadline ── function(question) ── answer
+
+The function is one of this program, known by its name to the child, which imports it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Final, Self
+
+from signet.system.child import Child, ChildEndedError, Hold
+
+from .answering import LENGTH_BYTES, READY
+
+__all__ = ["MEMORY_BYTES", "AnswerError", "Asker", "Function", "TooHardError"]
+
+START_S: Final = 30.0
+"""How long a child may take to load; this is no part of the time of a question."""
+MEMORY_BYTES: Final = 200 << 20
+MAX_ANSWER_BYTES: Final = 8 << 20
+MAX_BUSY_S: Final = 60.0
+"""The time of work after which a child is replaced."""
+CPU_S: Final = 120
+"""The processor time of a child that outlives a program which was killed."""
+LAUNCH: Final = "import sys; sys.path[:] = sys.argv[1:]; from signet.proofs.answering import main; main()"
+
+Function = Callable[[bytes], bytes]
+"""What answers a question: a function of a module, so that a child can import it."""
+
+
+class TooHardError(Exception):
+    """A question that has no answer within the limits; the text names the limit, as `10 s`."""
+
+    def __init__(self, limit: str, *, is_time: bool = False) -> None:
+        super().__init__(limit)
+        self.is_time = is_time
+        """Whether more time might help."""
+
+
+class AnswerError(Exception):
+    """The child does not start, or fails: a fault of ours, not of the question."""
+
+
+class Asker:
+    """Asks a child, which is started with the first question and serves for the next. For one thread at a time."""
+
+    def __init__(self, hold: Hold | None = None) -> None:
+        """Ask children that a hold can end from another thread."""
+        self._hold = hold or Hold()
+        self._child: Child | None = None
+        self._busy_s = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def ask(self, function: Function, question: bytes, seconds: float) -> bytes:
+        """Return what a function of this program answers to a question, called in the child.
+
+        Raises:
+            TooHardError: it has no answer within the limits of time and memory; the child has ended.
+            AnswerError: the child does not start, or the function fails.
+        """
+        child = self._ready()
+        began_s = time.monotonic()
+        try:
+            answer = _converse(child, f"{function.__module__}:{function.__qualname__}".encode(), question, seconds)
+        except BaseException:
+            self.close()
+            raise
+        self._busy_s += time.monotonic() - began_s
+        return answer
+
+    def close(self) -> None:
+        """End the child; the next question starts another."""
+        child, self._child = self._child, None
+        self._hold.put(None)
+        if child is not None:
+            child.discard()
+
+    def _ready(self) -> Child:
+        if self._child is not None and (self._busy_s > MAX_BUSY_S or not self._child.alive):
+            self.close()
+        if self._child is None:
+            self._child, self._busy_s = _started(), 0.0
+            self._hold.put(self._child)
+            try:
+                self._child.read(len(READY), time.monotonic() + START_S)
+            except (TimeoutError, ChildEndedError):
+                self.close()
+                raise AnswerError("the process that compares schemas does not start") from None
+        return self._child
+
+
+def _started() -> Child:
+    # In isolated mode Python reads no variable; the way to the packages is our own, and no variable is handed on.
+    command = [sys.executable, "-I", "-X", "utf8", "-c", LAUNCH, *map(os.path.abspath, sys.path)]
+    try:
+        return Child(command, {}, os.sep, MEMORY_BYTES, cpu_s=CPU_S)
+    except OSError as error:
+        raise AnswerError(f"the process that compares schemas does not start ({error.strerror})") from None
+
+
+def _converse(child: Child, name: bytes, question: bytes, seconds: float) -> bytes:
+    deadline = time.monotonic() + seconds
+    try:
+        child.write(b"".join(_with_length(part) for part in (name, question)), deadline)
+        size = int.from_bytes(child.read(LENGTH_BYTES, deadline), "big")
+        if size > MAX_ANSWER_BYTES:
+            raise TooHardError(f"{MAX_ANSWER_BYTES >> 20} MB of answer")
+        answer = child.read(size, deadline)
+    except TimeoutError:
+        raise TooHardError(f"{seconds:g} s", is_time=True) from None
+    except ChildEndedError:
+        raise TooHardError(f"{MEMORY_BYTES >> 20} MB of memory") from None
+    if not answer:
+        raise AnswerError("the process that compares schemas failed")
+    return answer
+
+
+def _with_length(part: bytes) -> bytes:
+    return len(part).to_bytes(LENGTH_BYTES, "big") + part

@@ -1,0 +1,1 @@
+"""What the operating system offers for safety: child processes with limits."""
