@@ -18,17 +18,20 @@ MEMORY = 64 << 20
 """How much the server itself may grow, whatever the schema."""
 MOST_WORK_S = 6.0
 """The processor time of the server itself, most of it for its start and for what asks it meanwhile."""
+UNCHECKED = "--validation=weather=off"
+"""How a tool is served whose schema is over its budget."""
 NOT_SHOWN = {
     "doubling": "its references make it look at a value more than 50,000 times",
     "doubling-choices": "its references make it look at a value more than 50,000 times",
     "chain": "it is nested deeper than 200",
+    "classes": "it takes more than 32 MiB when it is compiled",
     "malformed": "it is not a usable schema",
 }
 
 
-def wrapping(word: str) -> Any:
+def wrapping(word: str, *more: str) -> Any:
     server = (sys.executable, HOSTILE, word)
-    flags = ("--serve", "--port", "0", "--no-journal", "--lock", "off", "--name", "hostile")
+    flags = ("--serve", "--port", "0", "--no-journal", "--lock", "off", "--name", "hostile", *more)
     return serving_command(SIGNET, "wrap", *flags, "--", *server)
 
 
@@ -65,7 +68,7 @@ def word(request: pytest.FixtureRequest) -> str:
 
 
 def test_a_hostile_page_opens_and_the_server_serves(word: str) -> None:
-    with wrapping(word) as server:
+    with wrapping(word, UNCHECKED) as server:
         assert server.ask("GET", "/-/tools").status == 200
         before = resident(server)
 
@@ -85,9 +88,19 @@ def test_a_hostile_page_opens_and_the_server_serves(word: str) -> None:
         assert server.ask("GET", "/api/tools").status == 200
 
 
+@pytest.mark.parametrize("word", ["doubling", "classes", "chain", "deep-300"])
+def test_a_tool_over_its_budget_has_no_page(word: str) -> None:
+    with wrapping(word) as server:
+        assert server.ask("GET", "/-/tools/weather").status == 404
+        assert [tool["name"] for tool in server.ask("GET", "/api/tools").json()["tools"]] == ["time"]
+        for path in ("/-/tools", "/-/tools/time", "/-/contracts", "/openapi.json", "/readyz"):
+            reply = server.ask("GET", path)
+            assert (reply.status, b"weather" in reply.body) == (200, False)
+
+
 @pytest.mark.parametrize("word", ["deep-300", "deep-450"])
 def test_a_schema_of_hundreds_of_levels_fails_no_page(word: str) -> None:
-    with wrapping(word) as server:
+    with wrapping(word, UNCHECKED) as server:
         paths = ("/-/tools", "/-/tools/weather", "/-/contracts", "/openapi.json", "/api/tools", "/readyz")
 
         assert {path: server.ask("GET", path).status for path in paths} == dict.fromkeys(paths, 200)

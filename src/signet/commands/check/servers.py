@@ -83,7 +83,11 @@ def check_server(spec: ServerSpec, lock_file: str, on_progress: Callable[[str], 
     except ValueError as error:
         checked.tell("server", State.FAILED, str(error))
         return checked
-    left_out = [note for note in notes if note["event"] in {"server.tool_left_out", "server.tool_over_budget"}]
+    left_out = [note for note in notes if note["event"] == "server.tool_left_out"]
+    for note in notes:
+        if note["event"] == "server.tool_over_budget":
+            message = f"{note['tool']}: its {note['side']} schema cannot be used: {note['why']}"
+            checked.tell("contract", State.FAILED, message)
     for note in left_out:
         checked.tell("server", State.WARNING, f"a tool {note['tool']!r} is left out: {note['why']}")
     if not left_out:
