@@ -24,6 +24,7 @@ from signet.kernel.wire import Frame, encode
 from .attribution import note_asker
 from .dialogue import Answer, Dialogue, Exchange, Question
 from .messages import error_object, members, notification, on_one_line, request
+from .sent_params import check_answer
 
 __all__ = [
     "NEEDS",
@@ -91,6 +92,9 @@ class Asker:
             return
         error = frame.error if frame.error is not UNSET else None
         answer = Answer(None if error is not None else Raw(bytes(frame.result)), error)  # type: ignore[arg-type]
+        why = check_answer(answer.result or answer.error or Raw(b"{}"))
+        if why:
+            answer = Answer(error=Raw(error_object(INTERNAL, f"the caller's answer cannot be passed on: {why}")))
         # A large message is handled in a thread.
         asked.answer.get_loop().call_soon_threadsafe(_settle, asked.answer, answer)
 

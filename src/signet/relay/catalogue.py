@@ -7,7 +7,7 @@ server's name.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -25,8 +25,9 @@ from signet.lock.snapshot import Snapshot
 from .dialogue import Answer, Dialogue
 from .hello import hello_as_said, hello_of
 from .listing import Listed, Terms, list_tools, name_of, nearest_of, slug_for, with_prefix
-from .messages import members
-from .snapshots import LISTS, has_template_for, lists_resource, text_of
+from .messages import members, text_of
+from .sent_params import REFERENCE, check_prompt
+from .snapshots import LISTS, has_template_for, lists_resource
 from .translation import capabilities_for, for_handshake, for_modern, listed_for_handshake
 from .wrapped_server import WrappedServer
 
@@ -386,10 +387,22 @@ class Catalogue:
             if server is not None:
                 own = name.removeprefix(f"{server.name}_")
                 is_completion = request.method == "completion/complete"
-                return server, {"ref": {**reference, "name": own}} if is_completion else {"name": own}
+                known = {key: value for key, value in reference.items() if key in REFERENCE}
+                return server, {"ref": {**known, "name": own}} if is_completion else {"name": own}
             raise ProtocolError(INVALID_PARAMS, f"Invalid params: no server has {name[:200]!r}")
         await self.learn(request)
         return self._server_of(uri), None
+
+    def check_prompt(self, server: WrappedServer, request: RpcRequest, more: Mapping[str, Any] | None) -> None:
+        """Raise Fault if an argument may be taken for another one that the prompt declares, as far as it is known."""
+        parts: dict[str, Any] = members(request.raw)
+        reference: Any = (more or {}).get("ref") or members(parts.get("ref"))
+        named = reference.get("name") if request.method == "completion/complete" else None
+        named = named or (more or {}).get("name") or parts.get("name")
+        name = text_of(named) if isinstance(named, Raw) else str(named)
+        known = self._snapshots.get(server.name)
+        entries = known.prompts if known is not None else ()
+        check_prompt(next((one for one in entries if name_of(members(one)) == name), None), request.raw)
 
     def _server_of(self, uri: str) -> WrappedServer:
         """Return the server that lists a resource; else the first whose templates begin like it."""

@@ -56,8 +56,8 @@ class Terms(msgspec.Struct, frozen=True):
     """What stands before the names of its tools."""
     modes: Mapping[str, str]
     """The validation mode by the name of a tool; the empty name stands for all others."""
-    run: Callable[[str, Mapping[str, bool]], Callable[[Any, Any], Any]]
-    """Return what calls a tool, by its own name and its annotations."""
+    run: Callable[[str, Mapping[str, bool], Raw], Callable[[Any, Any], Any]]
+    """Return what calls a tool, by its own name, its annotations and its input schema."""
     note: Note
     learned: Mapping[str, Raw] = {}
     """Output schemas for tools that state none; they are enforced and not listed."""
@@ -95,7 +95,7 @@ def _listed(entry: Raw, parts: dict[str, Raw], slug: str, terms: Terms) -> Liste
         title=_text(parts, "title") or own_name,
         description=_text(parts, "description"),
         args=dict,
-        run=terms.run(own_name, annotations),
+        run=terms.run(own_name, annotations, bundle.input),
         has_example=False,
         annotations=annotations,
         max_result_bytes=MAX_RESULT_BYTES,

@@ -38,6 +38,8 @@ __all__ = ["ServerRelay"]
 
 OF_HANDSHAKE: Final = frozenset({"logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
 ROUTED: Final = frozenset({"prompts/get", "resources/read", "completion/complete"})
+PROMPTED: Final = frozenset({"prompts/get", "completion/complete"})
+"""The requests that give arguments to a prompt."""
 LISTED: Final = frozenset({"prompts/list", "resources/list", "resources/templates/list"})
 EMPTY: Final = Raw(b"{}")
 
@@ -175,6 +177,8 @@ class ServerRelay:
         if not reads and (await server.dialogue(request)).modern != request.era.modern:
             return Answer(error=Raw(error_object(METHOD_NOT_FOUND, "Method not found")))
         raw, method = request.raw, request.method
+        if method in PROMPTED:
+            self.catalogue.check_prompt(server, request, more)
         answer, dialogue = await server.exchange(method, raw, request, may_repeat=reads, more=more)
         return in_era(request, answer, dialogue)
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw
 
 from signet.kernel.channel import Session
 from signet.kernel.errors import Code, Fault
@@ -21,12 +21,14 @@ from signet.lock.snapshot import Snapshot
 from .attribution import session_of
 from .blocking import Blocked, check_lock
 from .conversation import Conversations, reply_to
+from .declared_names import DeclaredNames
 from .dialogue import Answer, Dialogue, Hooks, LostError
 from .learned import learned_outputs
 from .link import Link
 from .negotiation import CALLERS, Introduction, introduce
 from .pool import Pool
 from .replies import relayed
+from .sent_params import refuse_near, sent_params
 from .server_spec import ServerSpec
 from .snapshots import check_page, introduction_of, server_info, take_snapshot
 from .spec_secrets import shown_source
@@ -157,8 +159,11 @@ class WrappedServer:
             how = msgspec.structs.replace(how, version=session.version, client=session.client)
         return how
 
-    async def call(self, name: str, annotations: Mapping[str, bool], arguments: Any, context: Context) -> Relayed:
+    async def call(
+        self, name: str, annotations: Mapping[str, bool], names: DeclaredNames, arguments: Any, context: Context
+    ) -> Relayed:
         """Call a tool; raise Fault if the server cannot be reached or was gone before it answered."""
+        refuse_near(names.near(arguments))
         caller: RpcRequest | None = context.request
         raw = caller.raw if caller is not None else Raw(encode({"name": name, "arguments": arguments}))
         may_repeat = annotations.get("readOnlyHint", False) or annotations.get("idempotentHint", False)
@@ -190,6 +195,8 @@ class WrappedServer:
 
         A request that a server may have got is sent to its successor only if it changes nothing.
         """
+        if caller is not None:
+            raw = sent_params(method, raw, getattr(caller.params, "arguments", UNSET))
         held = await self.conversations.resumed(caller)
         if held is not None:
             try:
@@ -290,9 +297,9 @@ class WrappedServer:
         """Return how a running instance introduced itself, without its lists."""
         return introduction_of(dialogue)
 
-    def runner(self, name: str, annotations: Mapping[str, bool]) -> Callable[[Any, Any], Any]:
+    def runner(self, name: str, annotations: Mapping[str, bool], schema: Raw) -> Callable[[Any, Any], Any]:
         """Return what calls a tool."""
-        return partial(self.call, name, annotations)
+        return partial(self.call, name, annotations, DeclaredNames(schema))
 
 
 def _judged(dialogue: Dialogue, judging: asyncio.Future[None]) -> None:
