@@ -171,21 +171,23 @@ class Rounds:
         return input_required(questions, state)
 
     def find(self, state: str, caller: RpcRequest) -> Exchange | None:
-        """Return the held call that a state stands for; None if it is not ours.
+        """Return the held call that a state stands for; None if it is not ours, or another caller's.
 
         Raises:
-            Fault: it is another caller's or another call's.
+            Fault: it is another call's.
         """
         held = self._held.get(state)
-        if held is not None and (held.principal != caller.channel.caller.principal or held.digest != _digest(caller)):
+        if held is None or held.principal != caller.channel.caller.principal:
+            return None
+        if held.digest != _digest(caller):
             raise Fault(Code.INVALID_INPUT, "the requestState belongs to another call", as_tool_result=False)
-        return held.exchange if held is not None else None
+        return held.exchange
 
     def resume(self, state: str, caller: RpcRequest) -> Exchange | None:
         """Return the call that a state stands for, with its answers sent to the server; None if it is not ours.
 
         Raises:
-            Fault: it is another caller's, another call's, or an answer is missing.
+            Fault: it is another call's, or an answer is missing.
         """
         held = self._held.get(state)
         if self.find(state, caller) is None or held is None:

@@ -20,7 +20,7 @@ from signet.kernel.protocol import settled_version
 from signet.kernel.relay import Answered, Handler, RpcRequest, ServerState
 from signet.kernel.wire import Frame, ProtocolError, Reply, encode, relayed_failure, success
 
-from .attribution import owner_of, session_of
+from .attribution import owner_of, owner_of_session, session_of
 from .catalogue import Catalogue
 from .conversation import LEVELS
 from .dialogue import Answer
@@ -117,9 +117,10 @@ class ServerRelay:
             for server in self.catalogue.servers:
                 server.conversations.asker.receive(frame, channel)
         elif frame.method == "notifications/roots/list_changed":
+            owner = owner_of_session(channel.agreement)
             for server in self.catalogue.servers:
                 for dialogue in server.pool.dialogues:
-                    if not dialogue.modern:
+                    if not dialogue.modern and dialogue.owner in (None, owner):
                         dialogue.notify(frame.method)
 
     # What every client asks first.
@@ -179,6 +180,9 @@ class ServerRelay:
         raw, method = request.raw, request.method
         if method in PROMPTED:
             self.catalogue.check_prompt(server, request, more)
+        told = await server.ask_about_tasks(request)
+        if told is not None:
+            return told
         answer, dialogue = await server.exchange(method, raw, request, may_repeat=reads, more=more)
         return in_era(request, answer, dialogue)
 
@@ -229,6 +233,8 @@ class ServerRelay:
         self._note_level(server, request, level)
         if not dialogue.modern:
             wanted = server.conversations.shared_level(dialogue) or level
+            if server.conversations.would_mute(dialogue, wanted):
+                return success(request.id, b"{}")
             raw = request.raw if wanted == level else Raw(encode({"level": wanted}))
             answer, _ = await server.exchange("logging/setLevel", raw, request)
             if answer.error is not None:

@@ -18,7 +18,7 @@ from signet.kernel.tools import Context
 from signet.kernel.wire import encode
 from signet.lock.snapshot import Snapshot
 
-from .attribution import session_of
+from .attribution import holder_of, session_of
 from .blocking import Blocked, check_lock
 from .conversation import Conversations, reply_to
 from .declared_names import DeclaredNames
@@ -33,6 +33,7 @@ from .server_spec import ServerSpec
 from .snapshots import check_page, introduction_of, server_info, take_snapshot
 from .spec_secrets import shown_source
 from .standing import Standing
+from .tasks import Tasks, task_named
 
 __all__ = ["WrappedServer"]
 
@@ -66,8 +67,10 @@ class WrappedServer:
         self._listeners = listeners
         self._is_private = is_private
         is_shared = spec.pool == "shared" and not is_private
+        self.tasks = Tasks() if is_shared else None
+        """Whose the tasks are, where callers share an instance."""
         self.conversations = Conversations(
-            listeners.sessions, listeners.log, is_shared=is_shared, on_dropped=self._close_single
+            listeners.sessions, listeners.log, tasks=self.tasks, is_shared=is_shared, on_dropped=self._close_single
         )
         self._turns = asyncio.Semaphore(MAX_IN_FLIGHT)
         self._waiting = 0
@@ -168,8 +171,10 @@ class WrappedServer:
         raw = caller.raw if caller is not None else Raw(encode({"name": name, "arguments": arguments}))
         may_repeat = annotations.get("readOnlyHint", False) or annotations.get("idempotentHint", False)
         more = {"name": name} if caller is not None and caller.params.name != name else None
+        if self.tasks is not None and caller is not None and b'"task"' in bytes(raw):
+            self.tasks.check_room(holder_of(caller))
         answer, dialogue = await self.exchange("tools/call", raw, caller, may_repeat=may_repeat, more=more)
-        return relayed(
+        reply = relayed(
             name,
             answer,
             modern=dialogue.modern,
@@ -177,6 +182,29 @@ class WrappedServer:
             relax=self.mode_of(name) == "relax",
             by_mcp=caller is not None,
         )
+        if self.tasks is not None and caller is not None and not reply.is_final:
+            self._begin_task(self.tasks, dialogue, answer, caller)
+        return reply
+
+    def _begin_task(self, tasks: Tasks, dialogue: Dialogue, answer: Answer, caller: RpcRequest) -> None:
+        """Note whose a task is that a call has begun; raise Fault, and cancel it, if the caller may have no more."""
+        if not tasks.begun(holder_of(caller), answer.result or b"{}"):
+            named = task_named(answer.result)
+            meta = dialogue.modern_meta({}) if dialogue.modern else None
+            dialogue.start("tasks/cancel", encode({"taskId": named}), meta=meta)
+            tasks.check_room(holder_of(caller))
+
+    async def ask_about_tasks(self, request: RpcRequest) -> Answer | None:
+        """Return the answer to a request about tasks; None where the server's own answer is for the caller."""
+        if self.tasks is None or not request.method.startswith("tasks/"):
+            return None
+        dialogue = await self.dialogue(request)
+
+        async def ask(params: Raw) -> Answer:
+            return (await self.exchange(request.method, params, request))[0]
+
+        capabilities = dialogue.hello.get("capabilities")
+        return await self.tasks.answer(request.method, request.raw, holder_of(request), capabilities, ask)
 
     def mode_of(self, name: str) -> str:
         """Return the validation mode of a tool."""
