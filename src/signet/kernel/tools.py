@@ -228,5 +228,9 @@ class Toolbox:
         MCP and REST use no other key: a gateway that blocks a tool knows it by its listed name.
         """
 
+    def of(self, key: str, *, by_name: bool) -> Tool | None:
+        """Return the tool of a call, found by its name alone or by any of its keys."""
+        return self.named(key) if by_name else self.find(key)
+
     def __iter__(self) -> Iterator[Tool]:
         return iter(self._tools)

@@ -15,6 +15,7 @@ from msgspec import UNSET, Raw
 
 from signet.kernel.channel import ClientChannel
 from signet.kernel.errors import INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, Fault
+from signet.kernel.gate import Pass
 from signet.kernel.outcome import Outcome, Pending
 from signet.kernel.protocol import settled_version
 from signet.kernel.relay import Answered, Handler, RpcRequest, ServerState
@@ -27,7 +28,7 @@ from .dialogue import Answer
 from .messages import HOP, error_object, members, notification, on_one_line
 from .notices import Notices
 from .replies import error_fault, in_era
-from .requests import call_of, check_scope, replied
+from .requests import call_of, check_scope, enter, replied
 from .subscriptions import Listener, honoured
 from .wrapped_server import WrappedServer
 
@@ -170,7 +171,7 @@ class ServerRelay:
 
     def _pass_on(self, request: RpcRequest) -> Answered:
         check_scope(request)
-        return self._later(request, self._journalled(request, self._relay(request)))
+        return self._later(request, self._journalled(request, self._relay(request), is_counted=True))
 
     async def _relay(self, request: RpcRequest) -> Answer:
         server, more = await self.catalogue.route(request)
@@ -186,23 +187,37 @@ class ServerRelay:
         answer, dialogue = await server.exchange(method, raw, request, may_repeat=reads, more=more)
         return in_era(request, answer, dialogue)
 
-    async def _journalled(self, request: RpcRequest, answering: Coroutine[Any, Any, Answer]) -> Reply:
-        """Await an answer, write its record and return the reply."""
+    async def _journalled(
+        self, request: RpcRequest, answering: Coroutine[Any, Any, Answer], *, is_counted: bool = False
+    ) -> Reply:
+        """Await an answer, write its record and return the reply; what is counted passes the gate of calls first."""
         pipeline = self._served().pipeline
         call = call_of(request)
         started_s = pipeline.now()
+        entered: Pass | None = None
+        outcome: Outcome | None = None
         try:
+            if is_counted and pipeline.gate is not None:
+                entered = await enter(pipeline.gate, call)
             answer = await answering
+            if answer.error is None:
+                body = on_one_line(answer.result or EMPTY)
+                outcome, reply = Outcome(call, None, body=body), success(request.id, body)
+            else:
+                failure = error_fault(answer.error)
+                outcome = Outcome(call, None, fault=failure)
+                reply = relayed_failure(request.id, on_one_line(answer.error), failure.mcp_code)
         except Fault as fault:
-            pipeline.notify(Outcome(call, None, fault=fault), started_s)
+            outcome = Outcome(call, None, fault=fault)
             raise
-        if answer.error is not None:
-            failure = error_fault(answer.error)
-            pipeline.notify(Outcome(call, None, fault=failure), started_s)
-            return relayed_failure(request.id, on_one_line(answer.error), failure.mcp_code)
-        body = on_one_line(answer.result or EMPTY)
-        pipeline.notify(Outcome(call, None, body=body), started_s)
-        return success(request.id, body)
+        finally:
+            answering.close()  # one that was refused has not begun
+            if outcome is not None:
+                pipeline.notify(outcome, started_s)
+            left = entered.leave(outcome) if entered is not None else None
+            if left is not None:
+                await left
+        return reply
 
     def _set_level(self, request: RpcRequest) -> Answered:
         level = msgspec.json.decode(members(request.raw).get("level", b'""'))
@@ -244,7 +259,7 @@ class ServerRelay:
 
     def _subscribe(self, request: RpcRequest) -> Answered:
         check_scope(request)
-        return self._later(request, self._journalled(request, self._subscribed(request)))
+        return self._later(request, self._journalled(request, self._subscribed(request), is_counted=True))
 
     async def _subscribed(self, request: RpcRequest) -> Answer:
         """Subscribe a session to a resource, or end that."""
@@ -279,6 +294,8 @@ class ServerRelay:
         wanted = wanted if isinstance(wanted, dict) else {}
         if wanted.get("resourceSubscriptions"):
             check_scope(request)
+            if (gate := self._served().pipeline.gate) is not None:
+                await enter(gate, call_of(request), is_kept=False)
         told: dict[str, Any] = {}
         opened: list[tuple[WrappedServer, Listener]] = []
         for server in self.catalogue.servers:
