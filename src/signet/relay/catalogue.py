@@ -22,12 +22,13 @@ from signet.kernel.tools import Tool, Toolbox
 from signet.kernel.wire import ProtocolError, encode
 from signet.lock.snapshot import Snapshot
 
+from .claimed_uris import ClaimedUris
 from .dialogue import Answer, Dialogue
 from .hello import hello_as_said, hello_of
 from .listing import Listed, Terms, list_tools, name_of, nearest_of, slug_for, with_prefix
 from .messages import members, text_of
 from .sent_params import REFERENCE, check_prompt
-from .snapshots import LISTS, has_template_for, lists_resource
+from .snapshots import LISTS
 from .translation import capabilities_for, for_handshake, for_modern, listed_for_handshake
 from .wrapped_server import WrappedServer
 
@@ -84,6 +85,7 @@ class Catalogue:
         self._told: set[str] = set()
         """The names in settings that have been reported as unknown tools."""
         self._snapshots: dict[str, Snapshot] = {}
+        self._uris = ClaimedUris(log)
         self._listed: dict[str, list[Listed]] = {}
         self._readings: dict[str, _Reading] = {}
         self._failed: set[str] = set()
@@ -204,6 +206,7 @@ class Catalogue:
         if server.name in self._listed and self._snapshots[server.name] == snapshot:
             return
         self._snapshots[server.name] = snapshot
+        self._uris.learn(server.name, snapshot)
         prefix = f"{server.name}_" if self._prefixed else ""
         terms = Terms(server.name, prefix, server.modes, server.runner, self._log, server.learned)
         self._listed[server.name] = [one for one in list_tools(snapshot.tools, terms) if self._is_own(server, one)]
@@ -314,7 +317,7 @@ class Catalogue:
             return []
         entries: tuple[Raw, ...] = getattr(self._snapshots[server.name], MEMBERS[method])
         if method != "prompts/list" or not self._prefixed:
-            return [*entries]
+            return self._uris.own(server.name, method, entries)
         named = [with_prefix(one, f"{server.name}_") for one in entries]
         return [one for one in named if self._owner(name_of(members(one))) is server]
 
@@ -405,9 +408,9 @@ class Catalogue:
         check_prompt(next((one for one in entries if name_of(members(one)) == name), None), request.raw)
 
     def _server_of(self, uri: str) -> WrappedServer:
-        """Return the server that lists a resource; else the first whose templates begin like it."""
-        for has in (lists_resource, has_template_for):
-            for server in self.servers:
-                if server.name in self._snapshots and has(self._snapshots[server.name], uri):
-                    return server
+        """Return the server that answers for a resource: the first by name of those that claim it."""
+        name = self._uris.owner(uri)
+        for server in self.servers:
+            if server.name == name:
+                return server
         raise ProtocolError(INVALID_PARAMS, f"Invalid params: no server lists the resource {uri[:200]!r}")
