@@ -46,10 +46,8 @@ HELLO = {
 def read(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object by the rule."""
     if RULE == "first":
-        pairs = pairs[::-1]
-    else:
-        pairs = [(name.partition("\0")[0].casefold(), value) for name, value in pairs]
-    return dict(pairs)
+        return dict(reversed(pairs))
+    return {name.partition("\0")[0].casefold(): value for name, value in pairs}
 
 
 def answer(method: str, params: dict[str, Any]) -> str:

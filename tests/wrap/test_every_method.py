@@ -38,7 +38,7 @@ def post(server: Server, method: str, params: dict[str, Any], *, modern: bool = 
 
 @pytest.mark.parametrize("modern", [False, True])
 @pytest.mark.parametrize("kind", REQUESTS)
-def test_each_request_that_reaches_the_server_counts_to_the_limits(kind: str, modern: bool) -> None:  # noqa: FBT001
+def test_each_request_that_reaches_the_server_counts_to_the_limits(kind: str, modern: bool) -> None:
     method, params, _ = REQUESTS[kind]
     with serving_command(*WRAP, "--rate-limit", "3/day", "--", *WEATHER) as server:
         replies = [post(server, method, params, modern=modern) for _ in range(5)]
@@ -139,7 +139,9 @@ def test_metrics_and_the_access_log_have_the_method_alone() -> None:
         page = Server(server.process, port, server.log).ask("GET", "/metrics").body.decode()
         log = server.stderr()
 
-    methods = {line.split('mcp_method_name="')[1].split('"')[0] for line in page.splitlines() if "mcp_method_name" in line}
+    methods = {
+        line.split('mcp_method_name="')[1].split('"')[0] for line in page.splitlines() if "mcp_method_name" in line
+    }
     assert methods == {"resources/read", "prompts/get", "completion/complete", "tools/call", "_other"}
     assert "weather://today" not in page + log
     assert [log.count(f"method={method}") for method in ("resources/read", "prompts/get", "tools/call")] == [1, 1, 1]

@@ -1,4 +1,4 @@
-"""Who may list, read and cancel what, where several callers share a wrapped server: one table, held to on real sockets."""
+"""Who may list, read and cancel what, where callers share a wrapped server: one table, held to on real sockets."""
 
 from __future__ import annotations
 
@@ -63,7 +63,9 @@ class Two:
     def settle_one(self, who: HttpCaller) -> None:
         who.request("tools/call", {"name": "answers", "arguments": {}})
 
-    def raw(self, method: str, who: HttpCaller, session: HttpCaller, body: Any = None, **more: str) -> tuple[int, bytes]:
+    def raw(
+        self, method: str, who: HttpCaller, session: HttpCaller, body: Any = None, **more: str
+    ) -> tuple[int, bytes]:
         """Send a request with the token of one and the session of another; return the status and the body."""
         headers = {**who._headers({}), "mcp-session-id": session._session, **more}
         reply = self.server.ask(method, "/mcp", json.dumps(body).encode() if body else None, headers)
@@ -211,9 +213,10 @@ def test_a_session_is_its_principals(two: Two) -> None:
 
 
 def test_a_call_is_cancelled_by_its_caller_alone(two: Two) -> None:
-    two.alice.answers["elicitation/create"] = lambda _: two.bob.notify(
-        "notifications/cancelled", {"requestId": pending.id}
-    ) or {"action": "accept", "content": {"name": "me"}}
+    two.alice.answers["elicitation/create"] = lambda _: (
+        two.bob.notify("notifications/cancelled", {"requestId": pending.id})
+        or {"action": "accept", "content": {"name": "me"}}
+    )
     pending = two.alice.start("tools/call", {"name": "ask", "arguments": {}})
 
     assert "accept" in json.dumps(pending.wait().result)

@@ -14,18 +14,20 @@ from channels import META, modern_headers
 from processes import ROOT, SIGNET, Pipe, Server, piping, run, serving_command
 
 SERVER = (sys.executable, str(ROOT / "tests/wrap/lenient_server.py"))
+TOOL = "mcp.tool:lenient.safe"
 ONE_TOOL = "tools:call:lenient.safe"
 HELLO = b'{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}'
 OK = '"arguments":{"path":"/ok"}'
+"""Stands as OK in the params below."""
 
 DANGEROUS = {
-    "case of name": '{"name":"safe",%s,"Name":"danger","Arguments":{"path":"/etc"}}' % OK,
-    "case of arguments": '{"name":"safe",%s,"ARGUMENTS":{"path":"/etc"}}' % OK,
-    "long s": '{"name":"\\u017fafe","name":"safe",%s,"argument\\u017f":{"path":"/etc"}}' % OK,
-    "nothing behind a name": '{"name":"safe",%s,"name\\u0000":"danger"}' % OK,
-    "escaped nothing": '{"name":"safe",%s,"arguments\\u0000x":{"path":"/etc"}}' % OK,
-    "equal names": '{"name":"danger","name":"safe","arguments":{"path":"/etc"},%s}' % OK,
-    "escaped equal names": '{"n\\u0061me":"danger","name":"safe","\\u0061rguments":{"path":"/etc"},%s}' % OK,
+    "case of name": '{"name":"safe",OK,"Name":"danger","Arguments":{"path":"/etc"}}',
+    "case of arguments": '{"name":"safe",OK,"ARGUMENTS":{"path":"/etc"}}',
+    "long s": '{"name":"\\u017fafe","name":"safe",OK,"argument\\u017f":{"path":"/etc"}}',
+    "nothing behind a name": '{"name":"safe",OK,"name\\u0000":"danger"}',
+    "escaped nothing": '{"name":"safe",OK,"arguments\\u0000x":{"path":"/etc"}}',
+    "equal names": '{"name":"danger","name":"safe","arguments":{"path":"/etc"},OK}',
+    "escaped equal names": '{"n\\u0061me":"danger","name":"safe","\\u0061rguments":{"path":"/etc"},OK}',
     "equal arguments": '{"name":"safe","arguments":{"path":"/etc/shadow","path":"/ok"}}',
     "equal arguments apart": '{"name":"safe","arguments":{"path":"/etc","x" :1, "path":"/ok"}}',
     "escaped equal arguments": '{"name":"safe","arguments":{"p\\u0061th":"/etc","path":"/ok","x":"\\u0022:"}}',
@@ -80,7 +82,7 @@ def site(
 
 @pytest.mark.parametrize("params", DANGEROUS.values(), ids=DANGEROUS)
 def test_no_spelling_makes_the_server_run_what_was_not_checked(site: Site, params: str) -> None:
-    answer = site.post(params)
+    answer = site.post(params.replace("OK", OK))
 
     assert "ran safe on /ok" in answer or "Invalid arguments" in answer or "Invalid Request" in answer, answer
     assert not [line for line in site.lines("tools/call") if "danger" in line or "/etc" in line or "too long" in line]
@@ -100,7 +102,9 @@ def test_honest_arguments_arrive_as_the_bytes_that_were_checked(site: Site) -> N
 def test_members_that_a_method_does_not_have_are_left_out(site: Site) -> None:
     site.post('{"name":"safe","arguments":{},"_Meta":{"a":1},"vendor":1,"_meta":{"ProgressToken":7,"my/x":[1.50]}}')
     site.post('{"uri":"mem://a","URI":"mem://b","Uri\\u0000":"mem://c"}', "resources/read", "all")
-    completion = '{"ref":{"type":"ref/prompt","name":"report","Name":"x"},"argument":{"name":"topic","value":"a","V":1}}'
+    completion = (
+        '{"ref":{"type":"ref/prompt","name":"report","Name":"x"},"argument":{"name":"topic","value":"a","V":1}}'
+    )
     site.post(completion, "completion/complete", "all")
 
     sent = [json.loads(site.lines(m)[-1])["params"] for m in ("tools/call", "resources/read", "completion/complete")]
@@ -135,16 +139,27 @@ def test_ambiguous_names_of_other_requests_are_refused(site: Site, method: str, 
 
 def test_other_doors_send_what_they_checked(site: Site, tokens: dict[str, str]) -> None:
     """REST, the envelope and the modern era."""
-    bearer = {"authorization": f"Bearer {tokens['one']}"}
+    bearer = {"authorization": f"Bearer {tokens['one']}", "content-type": "application/json"}
     for body in (b'{"path":"/ok","Path":"/etc"}', b'{"PATH":"/etc"}', b'{"path":"/etc","path":"/ok"}'):
         site.server.ask("POST", "/api/tools/safe", body, bearer)
-        value = b'{"jsonrpc":"2.0","id":1,"method":"mcp.tool.invoke","params":{"tool":"mcp.tool:lenient.safe","input":%s}}'
-        site.server.ask("POST", "/mcp/tool/mcp.tool:lenient.safe", value % body, bearer)
+        value = (
+            b'{"jsonrpc":"2.0","id":1,"method":"mcp.tool.invoke","params":{"tool":"mcp.tool:lenient.safe","input":%s}}'
+        )
+        site.server.ask("POST", f"/mcp/tool/{TOOL}", value % body, bearer)
         params = json.dumps({"name": "safe", "_meta": META}).encode()[:-1] + b',"arguments":%s}' % body
         modern = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":%s}' % params
         site.server.ask("POST", "/mcp", modern, {**modern_headers("tools/call", "safe"), **bearer})
 
     assert not [line for line in site.lines("tools/call") if "/etc" in line]
+
+
+def test_other_doors_send_the_bytes_that_they_checked(site: Site, tokens: dict[str, str]) -> None:
+    bearer = {"authorization": f"Bearer {tokens['one']}", "content-type": "application/json"}
+    given = '{"exact":[1.50,12345678901234567890123], "path" : "/ok"}'
+    envelope = f'{{"jsonrpc":"2.0","id":1,"method":"mcp.tool.invoke","params":{{"tool":"{TOOL}","input":{given}}}}}'
+    for path, body in (("/api/tools/safe", given), (f"/mcp/tool/{TOOL}", envelope)):
+        assert site.server.ask("POST", path, body.encode(), bearer).status == 200
+        assert f'"arguments":{given}' in site.lines("tools/call")[-1]
 
 
 def test_a_result_that_has_a_name_twice_is_broken(site: Site) -> None:
@@ -169,7 +184,7 @@ def pipe(tmp_path: Path) -> Iterator[Pipe]:
 @pytest.mark.parametrize("params", DANGEROUS.values(), ids=DANGEROUS)
 def test_the_same_holds_on_stdio(pipe: Pipe, tmp_path: Path, params: str) -> None:
     pipe.ask(b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":' + HELLO + b"}")
-    pipe.ask(f'{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}'.encode())
+    pipe.ask(f'{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params.replace("OK", OK)}}}'.encode())
 
     lines = (tmp_path / "seen").read_text().splitlines()
     calls = [line for line in lines if '"method":"tools/call"' in line]

@@ -36,7 +36,7 @@ def fold_all(names: Collection[str], longest: int = MAX_CHARS) -> list[tuple[str
             return list(zip(names, together, strict=True))
     # A folded form has no fewer characters than its name.
     longest = min(longest, MAX_CHARS)
-    short = [name for name in names if len(name) <= longest or len(name.partition("\0")[0]) <= longest]
+    short = [name for name in names if len(name) <= longest or _is_plain(name.partition("\0")[0], longest)]
     together = _fold_any(BETWEEN.join([name.partition("\0")[0] for name in short])).split(BETWEEN)
     if len(together) != len(short):
         return [(name, fold(name)) for name in short]
@@ -51,6 +51,10 @@ def equal_when_folded(names: Collection[str]) -> tuple[str, str] | None:
         if other is not name:
             return other, name
     return None
+
+
+def _is_plain(name: str, longest: int) -> bool:
+    return len(name) <= longest or name.isascii()
 
 
 def _fold_any(text: str) -> str:

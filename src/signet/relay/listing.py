@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
+from signet.kernel.equal_names import has_equal_names
 from signet.kernel.schemas import Bundle, Contract, ToolIO
 from signet.kernel.tools import Tool
 from signet.kernel.wire import encode
@@ -66,7 +67,7 @@ class Terms(msgspec.Struct, frozen=True):
 def list_tools(entries: Iterable[Raw], terms: Terms) -> list[Listed]:
     """Return the tools of a list; an entry without a name, or with one that is there already, is told and left out."""
     listed: dict[str, Listed] = {}
-    every = [(entry, members(entry)) for entry in entries]
+    every = [(one, members(one)) for one in map(_single, entries)]
     # A tool is found by its slug too, so that no slug may be the name of another.
     slugs = {terms.prefix + name_of(parts) for _, parts in every}
     for entry, parts in every:
@@ -77,6 +78,14 @@ def list_tools(entries: Iterable[Raw], terms: Terms) -> list[Listed]:
         slug = slug_for(f"{terms.server}.{own_name}", slugs)
         listed[own_name] = _listed(entry, parts, slug, terms)
     return list(listed.values())
+
+
+def _single(entry: Raw) -> Raw:
+    """Return an entry without equal names: clients are told what is checked."""
+    try:
+        return Raw(encode(msgspec.json.decode(entry))) if has_equal_names(entry) else entry
+    except (ValueError, RecursionError):
+        return entry
 
 
 def _listed(entry: Raw, parts: dict[str, Raw], slug: str, terms: Terms) -> Listed:

@@ -8,6 +8,7 @@ members of a method that is not known ── passed on, unless two names could b
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from typing import Any, Final, NoReturn
 
 import msgspec
@@ -15,13 +16,13 @@ from msgspec import UNSET, Raw
 
 from signet.kernel.equal_names import has_equal_names
 from signet.kernel.errors import Code, Fault
-from signet.kernel.wire import encode
+from signet.kernel.wire import decode, encode
 
 from .declared_names import DeclaredNames
 from .folded_names import equal_when_folded, fold
 from .messages import HOP, members, text_of
 
-__all__ = ["REFERENCE", "check_answer", "check_prompt", "refuse_near", "sent_params"]
+__all__ = ["REFERENCE", "call_params", "check_answer", "check_prompt", "refuse_near", "sent_params"]
 
 Shape = Mapping[str, "Shape | None"]
 """The members that an object may have, and those of each of them where they are known."""
@@ -101,6 +102,18 @@ def _sent_meta(raw: Raw) -> dict[str, Raw]:
         if _is_container(value) and has_equal_names(value):
             _refuse_equal(f"_meta.{key}")
     return {key: value for key, value in kept.items() if fold(key) != TOKEN and not fold(key).startswith(HOP)}
+
+
+def call_params(name: str, arguments: Any, written: Raw | None) -> Raw:
+    """Return the params of a call through another door than MCP, with the arguments as they were written if possible.
+
+    Where a name stands twice in one object, they are written anew: what was checked has it once.
+    """
+    is_same = False
+    if written is not None:
+        with suppress(ValueError):
+            is_same = decode(bytes(written)) == arguments and not has_equal_names(written, arguments)
+    return Raw(encode({"name": name, "arguments": written if is_same else arguments}))
 
 
 def check_answer(answer: Raw) -> str:

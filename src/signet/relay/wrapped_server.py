@@ -28,7 +28,7 @@ from .link import Link
 from .negotiation import CALLERS, Introduction, introduce
 from .pool import Pool
 from .replies import relayed
-from .sent_params import refuse_near, sent_params
+from .sent_params import call_params, refuse_near, sent_params
 from .server_spec import ServerSpec
 from .snapshots import check_page, introduction_of, server_info, take_snapshot
 from .spec_secrets import shown_source
@@ -168,7 +168,7 @@ class WrappedServer:
         """Call a tool; raise Fault if the server cannot be reached or was gone before it answered."""
         refuse_near(names.near(arguments))
         caller: RpcRequest | None = context.request
-        raw = caller.raw if caller is not None else Raw(encode({"name": name, "arguments": arguments}))
+        raw = caller.raw if caller is not None else call_params(name, arguments, context.written)
         may_repeat = annotations.get("readOnlyHint", False) or annotations.get("idempotentHint", False)
         more = {"name": name} if caller is not None and caller.params.name != name else None
         if self.tasks is not None and caller is not None and b'"task"' in bytes(raw):

@@ -16,7 +16,7 @@ from signet.kernel.errors import INPUT_REQUIRED, RATE_LIMITED, Code, Fault, not_
 from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.pipeline import Pipeline
 from signet.kernel.server import QUIET_CONTEXT
-from signet.kernel.tools import Tool
+from signet.kernel.tools import Context, Tool
 from signet.kernel.wire import LARGE_RESULT_BYTES, NotUnicodeError, ProtocolError, decode, decode_members, encode
 
 from .messages import JSON, KEY_HEADER, Answer, Fields, Request, Response, idempotency_key, preflight
@@ -78,7 +78,7 @@ class RestDoor:
             key = idempotency_key(request) if KEY_HEADER in request.headers else ""
         except Fault as fault:
             return endpoint.refuse(fault, is_own=True)
-        call = Call(name, arguments, QUIET_CONTEXT, endpoint.door, caller, key, caller.trace)
+        call = Call(name, arguments, endpoint.context(request.body), endpoint.door, caller, key, caller.trace)
         outcome = self._pipeline.run(call)
         if isinstance(outcome, Outcome):
             return endpoint.show(request, outcome)
@@ -116,6 +116,12 @@ class Endpoint(msgspec.Struct, frozen=True):
     def headers(self) -> Fields:
         """Return the headers of every response."""
         return POST_HEADERS if self.public else (JSON,)
+
+    def context(self, body: bytes) -> Context:
+        """Return the context of a call; a wrapped server gets the arguments as they were written."""
+        if self.tool is not None and not self.tool.relays:
+            return QUIET_CONTEXT
+        return msgspec.structs.replace(QUIET_CONTEXT, written=msgspec.Raw(body or b"{}"))
 
     def called(self) -> str:
         """Return the name of the tool to call.
