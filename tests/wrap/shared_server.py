@@ -68,6 +68,10 @@ def call(number: Any, params: dict[str, Any]) -> Any:
         write(method="notifications/resources/updated", params={"uri": arguments["uri"]})
     if name == "say":
         write(method="notifications/message", params={"level": "warning", "data": arguments["text"]})
+    if "progressToken" in params.get("_meta", {}):
+        write(
+            method="notifications/progress", params={"progressToken": params["_meta"]["progressToken"], "progress": 1}
+        )
     if name in {"ask", "ask_for"}:
         related = {"_meta": {RELATED: {"taskId": arguments["task"]}}} if name == "ask_for" else {}
         ask(number if name == "ask" else None, {**QUESTION, **related})
