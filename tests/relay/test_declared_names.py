@@ -91,7 +91,9 @@ def test_circles_and_wide_schemas_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(declared_names, "MAX_STEPS", 50)
     wide = {"properties": {"a": {"anyOf": [{"type": "null"}] * 100}}}
     assert DeclaredNames(json.dumps(wide).encode()).near({"x": {"A": 1}}) is None
-    assert DeclaredNames(json.dumps(wide).encode()).near({"a": {"A": 1}}) is not None
+    assert DeclaredNames(json.dumps(wide).encode()).near({"a": {"A": 1}}) == ("", "")
+    many = {"properties": {f"a{n}": {} for n in range(100)}}
+    assert DeclaredNames(json.dumps(many).encode()).near({"A1": 1}) == ("", "")
 
 
 def test_all_forms_of_a_character_are_folded_alike() -> None:
@@ -116,3 +118,12 @@ def test_two_names_that_are_one_when_folded() -> None:
     assert equal_when_folded(["a", "b\0", "B\0x"]) == ("b\0", "B\0x")
     assert equal_when_folded(["a", "b"]) is None
     assert equal_when_folded([]) is None
+
+
+def test_headers_repeat_the_arguments_that_were_checked() -> None:
+    schema = {"properties": {"region": {"type": "string", "x-mcp-header": "Region"}, "other": {}}}
+    names = DeclaredNames(json.dumps(schema).encode())
+
+    assert names.headers({"region": "eu", "other": "x"}) == (("mcp-param-region", "eu"),)
+    assert names.headers({"other": "x"}) == names.headers({"region": ["eu"]}) == ()
+    assert DeclaredNames(b'{"x-mcp-header"').headers({"region": "eu"}) == ()

@@ -175,6 +175,27 @@ def test_a_result_that_has_a_name_twice_is_broken(site: Site) -> None:
     assert ask("once")["result"]["structuredContent"]["path"] == "/ok"
 
 
+ANSWERS = {
+    b'{"action":"accept","content":{"name":"me"}}': True,
+    b'{"action":"decline","action":"accept","content":{}}': False,
+    b'{"action":"decline","Action":"accept","content":{}}': False,
+    b'{"action":"accept","content":{"name":"a","NAME":"b"}}': False,
+    b'{"action":"accept","content":{"name":{"a":1,"\\u0061":2}}}': False,
+}
+
+
+@pytest.mark.parametrize("given", ANSWERS)
+def test_an_answer_to_a_question_has_no_ambiguous_names(given: bytes) -> None:
+    with piping(
+        SIGNET, "wrap", "--no-journal", "--", sys.executable, str(ROOT / "tests/wrap/shared_server.py")
+    ) as pipe:
+        pipe.ask(b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":' + HELLO + b"}")
+        question = pipe.ask({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask"}})
+        reply = pipe.ask(b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (json.dumps(question["id"]).encode(), given))
+
+    assert (reply["result"]["content"][0]["text"] != '"refused"') == ANSWERS[given]
+
+
 @pytest.fixture
 def pipe(tmp_path: Path) -> Iterator[Pipe]:
     with piping(SIGNET, "wrap", "--no-journal", "--", *SERVER, "folding", str(tmp_path / "seen")) as one:

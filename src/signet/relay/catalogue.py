@@ -86,6 +86,8 @@ class Catalogue:
         """The names in settings that have been reported as unknown tools."""
         self._snapshots: dict[str, Snapshot] = {}
         self._uris = ClaimedUris(log)
+        self._prompts: dict[str, tuple[tuple[Raw, ...], dict[str, Raw]]] = {}
+        """The prompts of each server, as they were listed and by name."""
         self._listed: dict[str, list[Listed]] = {}
         self._readings: dict[str, _Reading] = {}
         self._failed: set[str] = set()
@@ -404,8 +406,11 @@ class Catalogue:
         named = named or (more or {}).get("name") or parts.get("name")
         name = text_of(named) if isinstance(named, Raw) else str(named)
         known = self._snapshots.get(server.name)
-        entries = known.prompts if known is not None else ()
-        check_prompt(next((one for one in entries if name_of(members(one)) == name), None), request.raw)
+        listed, entries = self._prompts.get(server.name, ((), {}))
+        if known is not None and listed is not known.prompts:
+            entries = {name_of(members(one)): one for one in known.prompts}
+            self._prompts[server.name] = known.prompts, entries
+        check_prompt(entries.get(name), request.raw)
 
     def _server_of(self, uri: str) -> WrappedServer:
         """Return the server that answers for a resource: the first by name of those that claim it."""

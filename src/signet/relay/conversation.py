@@ -67,9 +67,19 @@ class Conversations:
         """The log level that each session asked for."""
 
     async def converse(
-        self, dialogue: Dialogue, method: str, raw: Raw, caller: RpcRequest | None, more: Mapping[str, Any] | None
+        self,
+        dialogue: Dialogue,
+        method: str,
+        raw: Raw,
+        caller: RpcRequest | None,
+        more: Mapping[str, Any] | None,
+        *,
+        param_headers: tuple[tuple[str, str], ...] = (),
     ) -> Answer:
-        """Return the server's answer to a request of a caller; raise LostError if the server is gone before it."""
+        """Return the server's answer to a request of a caller; raise LostError if the server is gone before it.
+
+        `param_headers` repeat arguments over HTTP.
+        """
         if not dialogue.modern:
             if _state_of(caller):
                 why = "the requestState is not known any more, and the call may have happened: begin without it"
@@ -78,7 +88,7 @@ class Conversations:
             return await self.go_on(exchange, caller)
         meta = dialogue.modern_meta(_capabilities_of(caller), self.level_of(caller))
         for number in range(MAX_ROUNDS):
-            exchange = dialogue.start(method, raw, caller, meta=meta, more=more, param_headers=_param_headers(caller))
+            exchange = dialogue.start(method, raw, caller, meta=meta, more=more, param_headers=param_headers)
             try:
                 answer = await reply_to(exchange)
             except LostError as error:
@@ -319,9 +329,3 @@ def _capabilities_of(caller: RpcRequest | None) -> Any:
         return {}
     declared = caller.meta.capabilities if caller.era.modern else caller.channel.agreement.capabilities
     return declared if declared is not UNSET else {}
-
-
-def _param_headers(caller: RpcRequest | None) -> tuple[tuple[str, str], ...]:
-    """Return the headers that repeat arguments, of a caller over HTTP."""
-    headers = caller.channel.headers if caller is not None else {}
-    return tuple([(name, value) for name, value in headers.items() if name.startswith("mcp-param-")])

@@ -15,6 +15,8 @@ from urllib.parse import unquote
 import msgspec
 from msgspec import Raw
 
+from signet.kernel.headers import ParamHeader, headers_of, param_headers
+
 from .folded_names import fold_all
 
 __all__ = ["DeclaredNames"]
@@ -36,7 +38,10 @@ class DeclaredNames:
         self._raw = bytes(schema)
 
     def near(self, arguments: Any) -> tuple[str, str] | None:
-        """Return a name in the arguments that is not declared, and the declared one that it may be read as, or None."""
+        """Return a name in the arguments that is not declared, and the declared one that it may be read as, or None.
+
+        Both are empty where that takes too many steps to find out.
+        """
         names, folds, longest = self._all
         for value in _dicts(arguments):
             if not value.keys() <= names:
@@ -44,6 +49,17 @@ class DeclaredNames:
                 if any(folded in folds for _, folded in fold_all(others, longest)):
                     return _Search(self._schema, names).near(arguments)
         return None
+
+    def headers(self, arguments: Any) -> tuple[tuple[str, str], ...]:
+        """Return the headers that repeat arguments over HTTP; they are made of what was checked, never passed on."""
+        return headers_of(self._headers, arguments) if self._headers else ()
+
+    @cached_property
+    def _headers(self) -> list[ParamHeader]:
+        try:
+            return param_headers(Raw(self._raw))
+        except (ValueError, RecursionError):
+            return []
 
     @cached_property
     def _schema(self) -> Any:
@@ -119,7 +135,7 @@ class _Search:
                     return found
                 waiting += self._below(value, place)
         except _OverBudgetError:
-            return "a name", "another"
+            return "", ""
         return None
 
     def _near_here(self, value: Any, place: _Place) -> tuple[str, str] | None:
@@ -153,6 +169,7 @@ class _Search:
         known = self._places.get(key)
         if known is None:
             known = self._places[key] = _Place(self._closed(schemas))
+            self._step(len(known.names))
         return known
 
     def _closed(self, schemas: list[Any]) -> list[dict[str, Any]]:

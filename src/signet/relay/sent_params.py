@@ -131,9 +131,14 @@ def refuse_near(near: tuple[str, str] | None) -> None:
     """Raise Fault if a name may be taken for one that is declared."""
     if near is not None:
         name, declared = near
+        message = "Invalid arguments: they have too many parts to find out which names a server could mistake"
         message = (
-            f"Invalid arguments: some servers take {name[:100]!r} for {declared[:100]!r}; "
-            "write each name as the tool or prompt declares it"
+            message
+            if not declared
+            else (
+                f"Invalid arguments: some servers take {name[:100]!r} for {declared[:100]!r}; "
+                "write each name as the tool or prompt declares it"
+            )
         )
         raise _refused(message)
 

@@ -173,7 +173,10 @@ class WrappedServer:
         more = {"name": name} if caller is not None and caller.params.name != name else None
         if self.tasks is not None and caller is not None and b'"task"' in bytes(raw):
             self.tasks.check_room(holder_of(caller))
-        answer, dialogue = await self.exchange("tools/call", raw, caller, may_repeat=may_repeat, more=more)
+        headers = names.headers(arguments)
+        answer, dialogue = await self.exchange(
+            "tools/call", raw, caller, may_repeat=may_repeat, more=more, param_headers=headers
+        )
         reply = relayed(
             name,
             answer,
@@ -218,6 +221,7 @@ class WrappedServer:
         *,
         may_repeat: bool = True,
         more: Mapping[str, Any] | None = None,
+        param_headers: tuple[tuple[str, str], ...] = (),
     ) -> tuple[Answer, Dialogue]:
         """Return the server's answer to a request, and the dialogue that it came in.
 
@@ -241,7 +245,10 @@ class WrappedServer:
                     if self.pinned is not None:
                         await self.heed_changes(dialogue)
                         check_lock(self.pinned, dialogue.blocked, method, raw, more)
-                    return await self.conversations.converse(dialogue, method, raw, caller, more), dialogue
+                    answering = self.conversations.converse(
+                        dialogue, method, raw, caller, more, param_headers=param_headers
+                    )
+                    return await answering, dialogue
                 except LostError as error:
                     if is_last or (error.was_sent and not may_repeat):
                         raise self._lost(method, error, may_repeat=may_repeat) from None
