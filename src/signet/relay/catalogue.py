@@ -86,8 +86,7 @@ class Catalogue:
         """The names in settings that have been reported as unknown tools."""
         self._snapshots: dict[str, Snapshot] = {}
         self._uris = ClaimedUris(log)
-        self._prompts: dict[str, tuple[tuple[Raw, ...], dict[str, Raw]]] = {}
-        """The prompts of each server, as they were listed and by name."""
+        self._prompts: dict[str, tuple[tuple[Raw, ...], dict[str, Raw]]] = {}  # as they were listed, and by name
         self._listed: dict[str, list[Listed]] = {}
         self._readings: dict[str, _Reading] = {}
         self._failed: set[str] = set()

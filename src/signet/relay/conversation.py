@@ -94,20 +94,27 @@ class Conversations:
             except LostError as error:
                 # The server has got the earlier rounds.
                 raise LostError(str(error), was_sent=error.was_sent or number > 0) from None
-            parts = members(answer.result)
-            if bytes(parts.get("resultType", b"")) != b'"input_required"' or caller is None:
-                return answer
-            asked = members(parts.get("inputRequests"))
-            refusal = _undeclared(asked, caller)
-            if refusal is not None or caller.era.modern:
-                return refusal or answer
-            responses = await self._ask_all(asked, caller)
-            if isinstance(responses, Answer):
-                return responses
-            state = {"requestState": parts["requestState"]} if "requestState" in parts else {}
-            more = {**(more or {}), "inputResponses": responses, **state}
+            going_on = await self._next_round(answer, caller)
+            if isinstance(going_on, Answer):
+                return going_on
+            more = {**(more or {}), **going_on}
         why = f"the server asked more than {MAX_ROUNDS} times in one call"
         return Answer(error=Raw(error_object(INTERNAL, why)))
+
+    async def _next_round(self, answer: Answer, caller: RpcRequest | None) -> Answer | dict[str, Any]:
+        """Return the answer for a caller, or the members with which a call goes on whose server asked something."""
+        parts = members(answer.result)
+        if bytes(parts.get("resultType", b"")) != b'"input_required"' or caller is None:
+            return answer
+        asked = members(parts.get("inputRequests"))
+        refusal = _undeclared(asked, caller)
+        if refusal is not None or caller.era.modern:
+            return refusal or answer
+        responses = await self._ask_all(asked, caller)
+        if isinstance(responses, Answer):
+            return responses
+        state = {"requestState": parts["requestState"]} if "requestState" in parts else {}
+        return {"inputResponses": responses, **state}
 
     async def _ask_all(self, asked: dict[str, Raw], caller: RpcRequest) -> dict[str, Raw] | Answer:
         """Return the answers of a caller of the handshake era, or the error with which it refuses one."""

@@ -22,7 +22,7 @@ from .attribution import holder_of, session_of
 from .blocking import Blocked, check_lock
 from .conversation import Conversations, reply_to
 from .declared_names import DeclaredNames
-from .dialogue import Answer, Dialogue, Hooks, LostError
+from .dialogue import Answer, Dialogue, Exchange, Hooks, LostError
 from .learned import learned_outputs
 from .link import Link
 from .negotiation import CALLERS, Introduction, introduce
@@ -231,12 +231,7 @@ class WrappedServer:
             raw = sent_params(method, raw, getattr(caller.params, "arguments", UNSET))
         held = await self.conversations.resumed(caller)
         if held is not None:
-            try:
-                return await self.conversations.go_on(held, caller), held.dialogue
-            except LostError as error:
-                raise self._lost(method, error, may_repeat=may_repeat) from None
-            finally:
-                self._close_single(held.dialogue)
+            return await self._go_on(held, method, caller, may_repeat=may_repeat)
         await self._enter()
         try:
             for is_last in (False, True):
@@ -257,6 +252,17 @@ class WrappedServer:
         finally:
             self._turns.release()
         raise AssertionError("the second try returns or raises")
+
+    async def _go_on(
+        self, held: Exchange, method: str, caller: RpcRequest | None, *, may_repeat: bool
+    ) -> tuple[Answer, Dialogue]:
+        """Return the server's answer to a call that was held, with the answers of its caller."""
+        try:
+            return await self.conversations.go_on(held, caller), held.dialogue
+        except LostError as error:
+            raise self._lost(method, error, may_repeat=may_repeat) from None
+        finally:
+            self._close_single(held.dialogue)
 
     def _close_single(self, dialogue: Dialogue) -> None:
         """End an instance that was started for one call, unless that call is held."""
