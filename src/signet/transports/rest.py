@@ -78,7 +78,9 @@ class RestDoor:
             key = idempotency_key(request) if KEY_HEADER in request.headers else ""
         except Fault as fault:
             return endpoint.refuse(fault, is_own=True)
-        call = Call(name, arguments, endpoint.context(request.body), endpoint.door, caller, key, caller.trace)
+        is_own = endpoint.tool is not None and not endpoint.tool.relays
+        context = QUIET_CONTEXT if is_own else _context_with(request.body)
+        call = Call(name, arguments, context, endpoint.door, caller, key, caller.trace)
         outcome = self._pipeline.run(call)
         if isinstance(outcome, Outcome):
             return endpoint.show(request, outcome)
@@ -116,12 +118,6 @@ class Endpoint(msgspec.Struct, frozen=True):
     def headers(self) -> Fields:
         """Return the headers of every response."""
         return POST_HEADERS if self.public else (JSON,)
-
-    def context(self, body: bytes) -> Context:
-        """Return the context of a call; a wrapped server gets the arguments as they were written."""
-        if self.tool is not None and not self.tool.relays:
-            return QUIET_CONTEXT
-        return msgspec.structs.replace(QUIET_CONTEXT, written=msgspec.Raw(body or b"{}"))
 
     def called(self) -> str:
         """Return the name of the tool to call.
@@ -193,6 +189,11 @@ class Endpoint(msgspec.Struct, frozen=True):
     @property
     def _to_response(self) -> Callable[[Fault | bytes, Fields], Response]:
         return _to_legacy_response if self.legacy else to_response
+
+
+def _context_with(body: bytes) -> Context:
+    """Return the context of a call of a wrapped server, which gets the arguments as they were written."""
+    return msgspec.structs.replace(QUIET_CONTEXT, written=msgspec.Raw(body or b"{}"))
 
 
 def wrong_method(allowed: str) -> Fault:
