@@ -55,6 +55,7 @@ def test_a_line_tells_who_asked_for_what_through_which_door_and_what_became_of_i
         "id": "call-1",
         "door": "http mcp",
         "tool": "plantuml.encode",
+        "method": "tools/call",
     }
 
 

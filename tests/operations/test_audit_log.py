@@ -40,7 +40,7 @@ CANARY = "canary-7f3a9b-token"
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 KEYS = [
     "kind", "time", "principal", "address", "door", "method", "tool", "contract", "code", "refusal", "status",
-    "durationMs", "left", "requestId", "traceId", "calls", "seq", "prev", "hash",
+    "durationMs", "left", "requestId", "traceId", "target", "calls", "seq", "prev", "hash",
 ]  # fmt: skip
 BUNDLE = json.loads((ROOT / "src/signet/schemas/tools/plantuml.encode.json").read_bytes())
 DIGEST = hashlib.sha256(

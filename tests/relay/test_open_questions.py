@@ -8,7 +8,10 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from processes import PATIENCE_S
+from signet.kernel.caller import Caller, Principal
 from signet.kernel.channel import Session
 
 from .listing_link import ScriptedLink, caller, relay_of
@@ -16,6 +19,8 @@ from .listing_link import ScriptedLink, caller, relay_of
 TOOL = {"name": "ask", "inputSchema": {"type": "object"}}
 MAX_QUESTIONS = 256
 ABLE = {"elicitation": {}}
+ANN, BOB = Caller(principal=Principal("ann")), Caller(principal=Principal("bob"))
+HERE, THERE = Caller(address="127.0.0.1"), Caller(address="127.0.0.2")
 
 
 def run(work: Coroutine[Any, Any, None]) -> None:
@@ -98,3 +103,37 @@ def test_a_session_is_asked_only_what_it_declared(tmp_path: Path) -> None:
         assert len(sent) == 1
 
     run(work())
+
+
+@pytest.mark.parametrize(
+    ("callers", "holder", "is_asked"),
+    [
+        ([ANN], "principal ann", True),
+        ([ANN, BOB], "principal bob", False),
+        ([BOB], "principal ann", False),
+        ([HERE, HERE], "address 127.0.0.1", True),
+        ([HERE, THERE], "address 127.0.0.1", False),
+        ([], "principal ann", True),
+    ],
+)
+def test_a_question_outside_of_calls_is_for_a_session_that_is_alone_with_the_server(
+    tmp_path: Path, callers: list[Caller], holder: str, is_asked: bool
+) -> None:
+    """It may be of any call before: where others made one, nobody is asked."""
+    link, sent = Asking(0), list[bytes]()
+
+    async def work() -> None:
+        relay = relay_of(tmp_path, {"s": [link]}, None)
+        server = relay.catalogue.servers[0]
+        name = holder.removeprefix("principal ") if holder.startswith("principal") else None
+        session = Session(id="one", principal=name, holder=holder, capabilities=ABLE, notify=sent.append)
+        relay.notices.open_session(session, "one")
+        await server.dialogue(None)
+        for who in callers:
+            request = caller("tools/call", {"name": "ask"}, caller=who)
+            await server.exchange("tools/call", request.raw, request)
+        link.say(id="late", method="elicitation/create", params={"message": "?"})
+
+    run(work())
+    assert [json.loads(one)["method"] for one in sent] == ["elicitation/create"] * is_asked
+    assert [one["id"] for one in link.told] == ["late"] * (not is_asked)

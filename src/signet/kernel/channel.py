@@ -28,6 +28,8 @@ class Session(msgspec.Struct):
     """Empty where nothing lasts, and on stdio."""
     principal: str | None = None
     """The key of the one who holds it; None where nobody has to say who they are."""
+    holder: str = ""
+    """Whose share of scarce things it uses: the principal's, else the address's; empty on stdio."""
     version: str = ""
     """The version that `initialize` settled."""
     capabilities: Mapping[str, Any] = {}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import msgspec
+
 from .caller import NOBODY, Caller
 from .errors import METHOD_NOT_FOUND, PARSE_ERROR, TABLE, CanonicalError, Code, Fault
 from .outcome import UNKNOWN_DOOR, Call, Door, Outcome
@@ -21,6 +23,7 @@ __all__ = [
     "refusal",
     "refused_outcome",
     "response_id",
+    "written_input",
 ]
 
 INVOKE: Final = "mcp.tool.invoke"
@@ -56,6 +59,25 @@ def open_envelope(
     if path_key is not None and tool.removeprefix(PREFIX) != path_key.removeprefix(PREFIX):
         raise refusal(Code.INVALID_INPUT, value) from ContractError([("", "the path names another tool")])
     return Call(tool, value["params"]["input"], context, door, caller, trace=caller.trace)
+
+
+class _Written(msgspec.Struct):
+    input: msgspec.Raw
+
+
+class _Envelope(msgspec.Struct):
+    params: _Written
+
+
+_written: Final = msgspec.json.Decoder(_Envelope).decode
+
+
+def written_input(message: bytes) -> msgspec.Raw | None:
+    """Return the arguments in an envelope as they were written, or None."""
+    try:
+        return _written(message).params.input
+    except (ValueError, RecursionError):
+        return None
 
 
 def extract_call_leniently(

@@ -17,7 +17,17 @@ from .protocol import Meta, check_meta, check_version
 from .schemas import schema_of
 from .wire import Headers, ProtocolError
 
-__all__ = ["METHOD", "NAME", "VERSION", "ParamHeader", "check_modern", "check_param_headers", "in_era", "param_headers"]
+__all__ = [
+    "METHOD",
+    "NAME",
+    "VERSION",
+    "ParamHeader",
+    "check_modern",
+    "check_param_headers",
+    "headers_of",
+    "in_era",
+    "param_headers",
+]
 
 VERSION: Final = "mcp-protocol-version"
 METHOD: Final = "mcp-method"
@@ -103,9 +113,7 @@ def check_param_headers(headers: Headers, mirrored: list[ParamHeader], arguments
         ProtocolError: -32020 for the first pair that differs.
     """
     for header, path, kind in mirrored:
-        value: Any = arguments
-        for step in path:
-            value = value.get(step) if isinstance(value, dict) else None
+        value = _argument(arguments, path)
         if header in headers.repeated:
             raise ProtocolError(HEADER_MISMATCH, f"{header} is sent more than once")
         if value is None or isinstance(value, dict | list):
@@ -113,6 +121,20 @@ def check_param_headers(headers: Headers, mirrored: list[ParamHeader], arguments
                 raise ProtocolError(HEADER_MISMATCH, f"{header} is sent, but the body has no such argument")
         elif not (kind == "integer" and _is_same_number(headers.get(header), value)):
             _check_equal(header, _decoded(headers.get(header)), _header_text(value), sent=header in headers)
+
+
+def headers_of(mirrored: list[ParamHeader], arguments: Any) -> tuple[tuple[str, str], ...]:
+    """Return the headers that repeat arguments, as a client has to send them."""
+    values = ((header, _argument(arguments, path)) for header, path, _ in mirrored)
+    return tuple([(h, _header_text(v)) for h, v in values if v is not None and not isinstance(v, dict | list)])
+
+
+def _argument(arguments: Any, path: tuple[str, ...]) -> Any:
+    """Return the argument at a path, or None."""
+    value = arguments
+    for step in path:
+        value = value.get(step) if isinstance(value, dict) else None
+    return value
 
 
 def _check_equal(header: str, text: str | None, value: object, *, sent: bool = False) -> None:

@@ -25,6 +25,8 @@ class Door(msgspec.Struct, frozen=True):
     """The door without the variable part of its route; the journal counts the steps of each door by this name."""
     by_name: bool = False
     """Whether tools are found by their published names only, not by slug or canonical id."""
+    runs_tool: bool = True
+    """Whether the request runs a tool; for one of another method, which is the route, the key is what it names."""
 
 
 UNKNOWN_DOOR: Final = Door("none", "none", "none")

@@ -114,6 +114,11 @@ class Pipeline:
         """Whether there is a gate before all calls."""
         return self._gate is not None
 
+    @property
+    def gate(self) -> Gate | None:
+        """The gate before all calls; requests of other methods to wrapped servers pass it too."""
+        return self._gate
+
     def run(self, call: Call, shadow_violation: Fault | None = None) -> Outcome | Coroutine[Any, Any, Outcome]:
         """Return the outcome of a call, or a coroutine of it where the tool has to be awaited.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from .equal_names import has_equal_members, has_equal_names_in_pieces
 from .errors import Fault, broken_promise, result_too_large
 from .outcome import Outcome, PreparedCall, Relayed
 from .schemas import Contract, ContractError
@@ -14,6 +15,7 @@ from .wire import decode_in_chunks
 __all__ = ["finish_relayed", "oversized"]
 
 NOT_STRUCTURED: Final = "it has no structuredContent"
+DOUBLED: Final = "a name stands twice in one object of it"
 UNREADABLE: Final = "its structuredContent cannot be read as JSON"
 
 
@@ -29,15 +31,21 @@ def finish_relayed(
     `rules` are whether the output contract is checked, and whether it is enforced; `work` is what a check may cost.
     """
     call, tool, shadow_violation = prepared.call, prepared.tool, prepared.shadow_violation
-    if reply.fault is not None or not reply.is_final:
-        return Outcome(call, tool, None, reply.body, reply.fault, shadow_violation, relayed=reply)
     checks, enforces = rules
+    fault = None
+    if checks and prepared.io.promises_output and not reply.is_failure and has_equal_members(reply.body):
+        # The caller may see another member than the one that is looked at here.
+        fault = _broken_as_a_whole(tool, DOUBLED)
+        if enforces:
+            return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation)
+    if reply.fault is not None or not reply.is_final:
+        return Outcome(call, tool, None, reply.body, reply.fault, shadow_violation or fault, relayed=reply)
     if len(reply.body) > tool.max_result_bytes:
         return Outcome(
             call, tool, fault=oversized(tool, len(reply.body), tool.max_result_bytes), shadow_violation=shadow_violation
         )
-    fault, result = None, None
-    if checks and prepared.io.promises_output:
+    result = None
+    if checks and prepared.io.promises_output and fault is None:
         fault, result = _checked(prepared, reply, broken, work)
     if fault is not None and enforces:
         return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation)
@@ -53,6 +61,8 @@ def _checked(
         return _broken_as_a_whole(tool, NOT_STRUCTURED), None
     try:
         result = decode_in_chunks(reply.structured)
+        if has_equal_names_in_pieces(reply.structured):
+            return _broken_as_a_whole(tool, DOUBLED), result
         is_small = len(reply.body) <= contract.free_bytes
         is_valid = contract.is_valid_at_once(result) if is_small else contract.is_valid(result, work)
         return None if is_valid else broken(tool, contract, result), result

@@ -151,6 +151,9 @@ class Server:
         except ProtocolError as error:
             return self._reject_envelope(value, error, path_key, door, caller)
         call = msgspec.structs.replace(call, idempotency_key=key) if key else call
+        if self.relay is not None:
+            context = msgspec.structs.replace(QUIET_CONTEXT, written=envelope.written_input(message))
+            call = msgspec.structs.replace(call, context=context)
         run = partial(self._run, value["id"], call, envelope.answer)
         if self.relay is None or self.relay.is_ready:
             return run()

@@ -59,6 +59,8 @@ class Context(msgspec.Struct, frozen=True):
     """What the call waits for, where somebody may be told."""
     request: Any = None
     """The MCP request of a call of a wrapped server's tool (`server.RpcRequest`); None through the other doors."""
+    written: Any = None
+    """The arguments of a call of a wrapped server's tool as another door got them (`msgspec.Raw`), where it knows."""
     is_cancelled: Callable[[], bool] = bool
     """Return whether nobody waits for the call any more, in a function that runs in a thread."""
 
@@ -227,6 +229,10 @@ class Toolbox:
 
         MCP and REST use no other key: a gateway that blocks a tool knows it by its listed name.
         """
+
+    def of(self, key: str, *, by_name: bool) -> Tool | None:
+        """Return the tool of a call, found by its name alone or by any of its keys."""
+        return self.named(key) if by_name else self.find(key)
 
     def __iter__(self) -> Iterator[Tool]:
         return iter(self._tools)

@@ -24,6 +24,7 @@ from signet.kernel.wire import Frame, encode
 from .attribution import note_asker
 from .dialogue import Answer, Dialogue, Exchange, Question
 from .messages import error_object, members, notification, on_one_line, request
+from .sent_params import check_answer
 
 __all__ = [
     "NEEDS",
@@ -91,6 +92,9 @@ class Asker:
             return
         error = frame.error if frame.error is not UNSET else None
         answer = Answer(None if error is not None else Raw(bytes(frame.result)), error)  # type: ignore[arg-type]
+        why = check_answer(answer.result or answer.error or Raw(b"{}"))
+        if why:
+            answer = Answer(error=Raw(error_object(INTERNAL, f"the caller's answer cannot be passed on: {why}")))
         # A large message is handled in a thread.
         asked.answer.get_loop().call_soon_threadsafe(_settle, asked.answer, answer)
 
@@ -167,21 +171,23 @@ class Rounds:
         return input_required(questions, state)
 
     def find(self, state: str, caller: RpcRequest) -> Exchange | None:
-        """Return the held call that a state stands for; None if it is not ours.
+        """Return the held call that a state stands for; None if it is not ours, or another caller's.
 
         Raises:
-            Fault: it is another caller's or another call's.
+            Fault: it is another call's.
         """
         held = self._held.get(state)
-        if held is not None and (held.principal != caller.channel.caller.principal or held.digest != _digest(caller)):
+        if held is None or held.principal != caller.channel.caller.principal:
+            return None
+        if held.digest != _digest(caller):
             raise Fault(Code.INVALID_INPUT, "the requestState belongs to another call", as_tool_result=False)
-        return held.exchange if held is not None else None
+        return held.exchange
 
     def resume(self, state: str, caller: RpcRequest) -> Exchange | None:
         """Return the call that a state stands for, with its answers sent to the server; None if it is not ours.
 
         Raises:
-            Fault: it is another caller's, another call's, or an answer is missing.
+            Fault: it is another call's, or an answer is missing.
         """
         held = self._held.get(state)
         if self.find(state, caller) is None or held is None:

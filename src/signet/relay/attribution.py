@@ -18,6 +18,8 @@ __all__ = [
     "ASKING",
     "answered_quietly",
     "asking_exchanges",
+    "holder_of",
+    "holder_of_session",
     "may_have_asked",
     "name_in",
     "note_asker",
@@ -47,6 +49,20 @@ def owner_of_session(session: Session) -> str:
 def owner_of(caller: RpcRequest) -> str:
     """Return which client a request under way is of; without a session, each request is of another."""
     return session_of(caller) or f"{id(caller.channel)}"
+
+
+def holder_of(caller: RpcRequest) -> str:
+    """Return whose the things are that a request begins: its principal's, else its session's, else its address's."""
+    origin = caller.channel.caller
+    if origin.key is not None:
+        return f"principal {origin.key}"
+    session = session_of(caller)
+    return f"session {session}" if session else origin.holder
+
+
+def holder_of_session(session: Session) -> str:
+    """Return whose the things are that the requests of a session begin."""
+    return f"principal {session.principal}" if session.principal is not None else f"session {session.id or 'stdio'}"
 
 
 def _owner(exchange: Exchange) -> str:

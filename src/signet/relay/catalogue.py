@@ -7,7 +7,7 @@ server's name.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -22,11 +22,13 @@ from signet.kernel.tools import Tool, Toolbox
 from signet.kernel.wire import ProtocolError, encode
 from signet.lock.snapshot import Snapshot
 
+from .claimed_uris import ClaimedUris
 from .dialogue import Answer, Dialogue
 from .hello import hello_as_said, hello_of
 from .listing import Flaws, Listed, Terms, list_tools, name_of, nearest_of, over_budget, slug_for, with_prefix
-from .messages import members
-from .snapshots import LISTS, has_template_for, lists_resource, text_of
+from .messages import members, text_of
+from .sent_params import REFERENCE, check_prompt
+from .snapshots import LISTS
 from .translation import capabilities_for, for_handshake, for_modern, listed_for_handshake
 from .wrapped_server import WrappedServer
 
@@ -85,6 +87,8 @@ class Catalogue:
         self._told: set[str] = set()
         """The names in settings that have been reported as unknown tools."""
         self._snapshots: dict[str, Snapshot] = {}
+        self._uris = ClaimedUris(log)
+        self._prompts: dict[str, tuple[tuple[Raw, ...], dict[str, Raw]]] = {}  # as they were listed, and by name
         self._listed: dict[str, list[Listed]] = {}
         self._readings: dict[str, _Reading] = {}
         self._failed: set[str] = set()
@@ -206,6 +210,7 @@ class Catalogue:
         if server.name in self._listed and self._snapshots[server.name] == snapshot:
             return
         self._snapshots[server.name] = snapshot
+        self._uris.learn(server.name, snapshot)
         prefix = f"{server.name}_" if self._prefixed else ""
         terms = Terms(server.name, prefix, server.modes, server.runner, self._log, server.learned)
         listed_now = list_tools(snapshot.tools, terms, weighed)
@@ -317,7 +322,7 @@ class Catalogue:
             return []
         entries: tuple[Raw, ...] = getattr(self._snapshots[server.name], MEMBERS[method])
         if method != "prompts/list" or not self._prefixed:
-            return [*entries]
+            return self._uris.own(server.name, method, entries)
         named = [with_prefix(one, f"{server.name}_") for one in entries]
         return [one for one in named if self._owner(name_of(members(one))) is server]
 
@@ -390,17 +395,32 @@ class Catalogue:
             if server is not None:
                 own = name.removeprefix(f"{server.name}_")
                 is_completion = request.method == "completion/complete"
-                return server, {"ref": {**reference, "name": own}} if is_completion else {"name": own}
+                known = {key: value for key, value in reference.items() if key in REFERENCE}
+                return server, {"ref": {**known, "name": own}} if is_completion else {"name": own}
             raise ProtocolError(INVALID_PARAMS, f"Invalid params: no server has {name[:200]!r}")
         await self.learn(request)
         return self._server_of(uri), None
 
+    def check_prompt(self, server: WrappedServer, request: RpcRequest, more: Mapping[str, Any] | None) -> None:
+        """Raise Fault if an argument may be taken for another one that the prompt declares, as far as it is known."""
+        parts: dict[str, Any] = members(request.raw)
+        reference: Any = (more or {}).get("ref") or members(parts.get("ref"))
+        named = reference.get("name") if request.method == "completion/complete" else None
+        named = named or (more or {}).get("name") or parts.get("name")
+        name = text_of(named) if isinstance(named, Raw) else str(named)
+        known = self._snapshots.get(server.name)
+        listed, entries = self._prompts.get(server.name, ((), {}))
+        if known is not None and listed is not known.prompts:
+            entries = {name_of(members(one)): one for one in known.prompts}
+            self._prompts[server.name] = known.prompts, entries
+        check_prompt(entries.get(name), request.raw)
+
     def _server_of(self, uri: str) -> WrappedServer:
-        """Return the server that lists a resource; else the first whose templates begin like it."""
-        for has in (lists_resource, has_template_for):
-            for server in self.servers:
-                if server.name in self._snapshots and has(self._snapshots[server.name], uri):
-                    return server
+        """Return the server that answers for a resource: the first by name of those that claim it."""
+        name = self._uris.owner(uri)
+        for server in self.servers:
+            if server.name == name:
+                return server
         raise ProtocolError(INVALID_PARAMS, f"Invalid params: no server lists the resource {uri[:200]!r}")
 
 

@@ -23,6 +23,8 @@ from .attribution import (
     ASKING,
     answered_quietly,
     asking_exchanges,
+    holder_of,
+    holder_of_session,
     may_have_asked,
     name_in,
     owner_of,
@@ -30,6 +32,7 @@ from .attribution import (
 )
 from .dialogue import Answer, Dialogue, Exchange, LostError, Question
 from .messages import error_object, members
+from .tasks import Tasks
 
 __all__ = ["LEVELS", "Conversations", "reply_to"]
 
@@ -47,12 +50,14 @@ class Conversations:
         sessions: Callable[[], list[Session]],
         log: Callable[..., None],
         *,
+        tasks: Tasks | None = None,
         is_shared: bool,
         on_dropped: Callable[[Dialogue], None],
     ) -> None:
         """Converse with instances that callers share, or not; `on_dropped` is told when a held call is given up."""
         self._sessions = sessions
         self._log = log
+        self._tasks = tasks
         self._is_shared = is_shared
         self.asker = Asker()
         """Who asks callers of the handshake era."""
@@ -62,9 +67,19 @@ class Conversations:
         """The log level that each session asked for."""
 
     async def converse(
-        self, dialogue: Dialogue, method: str, raw: Raw, caller: RpcRequest | None, more: Mapping[str, Any] | None
+        self,
+        dialogue: Dialogue,
+        method: str,
+        raw: Raw,
+        caller: RpcRequest | None,
+        more: Mapping[str, Any] | None,
+        *,
+        param_headers: tuple[tuple[str, str], ...] = (),
     ) -> Answer:
-        """Return the server's answer to a request of a caller; raise LostError if the server is gone before it."""
+        """Return the server's answer to a request of a caller; raise LostError if the server is gone before it.
+
+        `param_headers` repeat arguments over HTTP.
+        """
         if not dialogue.modern:
             if _state_of(caller):
                 why = "the requestState is not known any more, and the call may have happened: begin without it"
@@ -73,26 +88,33 @@ class Conversations:
             return await self.go_on(exchange, caller)
         meta = dialogue.modern_meta(_capabilities_of(caller), self.level_of(caller))
         for number in range(MAX_ROUNDS):
-            exchange = dialogue.start(method, raw, caller, meta=meta, more=more, param_headers=_param_headers(caller))
+            exchange = dialogue.start(method, raw, caller, meta=meta, more=more, param_headers=param_headers)
             try:
                 answer = await reply_to(exchange)
             except LostError as error:
                 # The server has got the earlier rounds.
                 raise LostError(str(error), was_sent=error.was_sent or number > 0) from None
-            parts = members(answer.result)
-            if bytes(parts.get("resultType", b"")) != b'"input_required"' or caller is None:
-                return answer
-            asked = members(parts.get("inputRequests"))
-            refusal = _undeclared(asked, caller)
-            if refusal is not None or caller.era.modern:
-                return refusal or answer
-            responses = await self._ask_all(asked, caller)
-            if isinstance(responses, Answer):
-                return responses
-            state = {"requestState": parts["requestState"]} if "requestState" in parts else {}
-            more = {**(more or {}), "inputResponses": responses, **state}
+            going_on = await self._next_round(answer, caller)
+            if isinstance(going_on, Answer):
+                return going_on
+            more = {**(more or {}), **going_on}
         why = f"the server asked more than {MAX_ROUNDS} times in one call"
         return Answer(error=Raw(error_object(INTERNAL, why)))
+
+    async def _next_round(self, answer: Answer, caller: RpcRequest | None) -> Answer | dict[str, Any]:
+        """Return the answer for a caller, or the members with which a call goes on whose server asked something."""
+        parts = members(answer.result)
+        if bytes(parts.get("resultType", b"")) != b'"input_required"' or caller is None:
+            return answer
+        asked = members(parts.get("inputRequests"))
+        refusal = _undeclared(asked, caller)
+        if refusal is not None or caller.era.modern:
+            return refusal or answer
+        responses = await self._ask_all(asked, caller)
+        if isinstance(responses, Answer):
+            return responses
+        state = {"requestState": parts["requestState"]} if "requestState" in parts else {}
+        return {"inputResponses": responses, **state}
 
     async def _ask_all(self, asked: dict[str, Raw], caller: RpcRequest) -> dict[str, Raw] | Answer:
         """Return the answers of a caller of the handshake era, or the error with which it refuses one."""
@@ -187,6 +209,10 @@ class Conversations:
     def asked(self, question: Question) -> None:
         """Bring a question of the server to the caller that it is for, or refuse it with the reason."""
         dialogue = question.dialogue
+        holder = self._tasks.holder_asked(question.params) if self._tasks is not None else None
+        if holder is not None:
+            self._ask_holder(question, holder)
+            return
         exchanges = asking_exchanges(dialogue)
         if exchanges:
             place(question, exchanges, self.asker)
@@ -194,11 +220,30 @@ class Conversations:
         standing = [one for one in self._sessions() if one.notify is not None]
         standing = [one for one in standing if dialogue.owner in (None, owner_of_session(one))]
         why = "it cannot be told which caller the question is for"
-        if not any(one.method in ASKING for one in dialogue.exchanges.values()) and len(standing) == 1:
+        is_alone = len(standing) == 1 and dialogue.served_none_but(standing[0])
+        if not any(one.method in ASKING for one in dialogue.exchanges.values()) and is_alone:
             if declares(standing[0].capabilities, question.method):
                 self.asker.pass_on(question, standing[0].notify, standing[0])  # type: ignore[arg-type]
                 return
             why = f"the caller declares no {NEEDS[question.method]}"
+        self._refuse(question, why)
+
+    def _ask_holder(self, question: Question, holder: str) -> None:
+        """Bring a question of a task to the client that waits for its result, else to a session of its holder."""
+        running = [one.request for one in question.dialogue.exchanges.values() if one.method == "tasks/result"]
+        for caller in running:
+            declared = _capabilities_of(caller)
+            if caller is not None and holder_of(caller) == holder and declares(declared, question.method):
+                self.asker.pass_on(question, caller.channel.notify, caller.channel)
+                return
+        for session in self._sessions():
+            is_his = session.notify is not None and holder_of_session(session) == holder
+            if is_his and declares(session.capabilities, question.method):
+                self.asker.pass_on(question, session.notify, session)  # type: ignore[arg-type]
+                return
+        self._refuse(question, "the caller whose task asks is not there, or does not answer such questions")
+
+    def _refuse(self, question: Question, why: str) -> None:
         question.answer(error=error_object(INTERNAL, why))
         self._log("server.question_refused", method=question.method, why=why)
 
@@ -217,6 +262,13 @@ class Conversations:
         wanted = [level for owner, level in self.levels.items() if dialogue.owner in (None, owner)]
         return min(wanted, key=LEVELS.index, default="")
 
+    def would_mute(self, dialogue: Dialogue, level: str) -> bool:
+        """Return whether a level is graver than what a session may want that shares an instance and named none."""
+        if not self._is_shared or LEVELS.index(level) <= LEVELS.index("info"):
+            return False
+        sharing = [owner_of_session(one) for one in self._sessions()]
+        return any(owner not in self.levels for owner in sharing if dialogue.owner in (None, owner))
+
     def restore_level(self, dialogue: Dialogue) -> None:
         """Set the level that sessions asked for, at a new instance of a server of the handshake era."""
         self.set_level(dialogue, "")
@@ -224,6 +276,8 @@ class Conversations:
     def set_level(self, dialogue: Dialogue, level: str) -> None:
         """Set the level that sessions asked for, else a given one, at an instance of the handshake era; do not wait."""
         level = self.shared_level(dialogue) or level
+        if level and self.would_mute(dialogue, level):
+            return
         if level and not dialogue.modern and "logging" in members(dialogue.hello.get("capabilities")):
             dialogue.level = level
             dialogue.start("logging/setLevel", encode({"level": level}))
@@ -233,7 +287,11 @@ class Conversations:
         if caller is None or not caller.era.modern or "logging" not in members(dialogue.hello.get("capabilities")):
             return
         level = self.level_of(caller)
-        if level and level != dialogue.level:
+        if level not in LEVELS:
+            return
+        if self._is_shared and dialogue.level and LEVELS.index(level) > LEVELS.index(dialogue.level):
+            return  # others are told less than they asked for otherwise
+        if level != dialogue.level and not self.would_mute(dialogue, level):
             dialogue.level = level
             dialogue.start("logging/setLevel", encode({"level": level}))
 
@@ -278,9 +336,3 @@ def _capabilities_of(caller: RpcRequest | None) -> Any:
         return {}
     declared = caller.meta.capabilities if caller.era.modern else caller.channel.agreement.capabilities
     return declared if declared is not UNSET else {}
-
-
-def _param_headers(caller: RpcRequest | None) -> tuple[tuple[str, str], ...]:
-    """Return the headers that repeat arguments, of a caller over HTTP."""
-    headers = caller.channel.headers if caller is not None else {}
-    return tuple([(name, value) for name, value in headers.items() if name.startswith("mcp-param-")])

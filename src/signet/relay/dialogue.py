@@ -14,6 +14,7 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from signet import __version__
+from signet.kernel.channel import Session
 from signet.kernel.errors import INTERNAL, METHOD_NOT_FOUND
 from signet.kernel.protocol import CAPABILITIES_KEY, VERSION_KEY
 from signet.kernel.relay import RpcRequest
@@ -43,6 +44,8 @@ CLIENT_INFO_KEY: Final = "io.modelcontextprotocol/clientInfo"
 CLIENT_INFO: Final = {"name": "signet", "version": __version__}
 QUESTIONS: Final = frozenset({"elicitation/create", "sampling/createMessage", "roots/list"})
 """The requests of a server that are passed on to the caller."""
+OTHER_DOOR: Final = "another door"
+"""The holder of calls through other doors than MCP, where nobody knows whose they are."""
 MAX_QUESTIONS: Final = 256
 """The questions of one instance that may be open at once."""
 MAX_OPEN_BYTES: Final = 64 << 20
@@ -81,6 +84,8 @@ class Dialogue:
         """The requests of which one has asked, it is not known which; they are made one at a time."""
         self.quiet: set[tuple[str, str]] = set()
         """The requests that were answered without a question, likewise."""
+        self._holders: set[str] = set()
+        """Whose shares its requests used; two are enough to know that it is of several."""
         self.level = ""
         """The log level that was set last, in the handshake era."""
         self.turn = asyncio.Lock()
@@ -121,6 +126,8 @@ class Dialogue:
             reply.exception()  # nobody may wait for it
             return exchange
         self.exchanges[number] = exchange
+        if len(self._holders) <= 1 and (caller is not None or method == "tools/call"):
+            self._holders.add(caller.channel.caller.holder if caller is not None else OTHER_DOOR)
         hop = dict(meta or {})
         if caller is not None and caller.meta.progress_token is not UNSET:
             hop["progressToken"] = number
@@ -128,6 +135,11 @@ class Dialogue:
         name = "" if not self.modern else name_in(method, params)
         self._link.send(Outgoing(request(number, method, params), method, name, self.version, number, param_headers))
         return exchange
+
+    def served_none_but(self, session: Session) -> bool:
+        """Return whether all requests were of the holder of a session: a late question may be of any of them."""
+        known = {session.holder} if session.principal is not None else {session.holder, OTHER_DOOR}
+        return self._holders <= known
 
     def modern_meta(self, capabilities: object, level: str = "") -> dict[str, Any]:
         """Return the `_meta` that a request of the modern era must carry."""

@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
+from signet.kernel.equal_names import has_equal_names
 from signet.kernel.schema_budget import check_budget
 from signet.kernel.schemas import Bundle, Contract, ToolIO
 from signet.kernel.tools import Tool
@@ -69,8 +70,8 @@ class Terms(msgspec.Struct, frozen=True):
     """What stands before the names of its tools."""
     modes: Mapping[str, str]
     """The validation mode by the name of a tool; the empty name stands for all others."""
-    run: Callable[[str, Mapping[str, bool]], Callable[[Any, Any], Any]]
-    """Return what calls a tool, by its own name and its annotations."""
+    run: Callable[[str, Mapping[str, bool], Raw], Callable[[Any, Any], Any]]
+    """Return what calls a tool, by its own name, its annotations and its input schema."""
     note: Note
     learned: Mapping[str, Raw] = {}
     """Output schemas for tools that state none; they are enforced and not listed."""
@@ -117,7 +118,7 @@ def list_tools(entries: Sequence[Raw], terms: Terms, weighed: Sequence[Flaws] | 
     out. Where the operator wants no contract of it enforced, the latter is served, and the schema checks nothing.
     """
     listed: dict[str, Listed] = {}
-    every = [(entry, members(entry)) for entry in entries]
+    every = [(one, members(one)) for one in map(_single, entries)]
     # A tool is found by its slug too, so that no slug may be the name of another.
     slugs = {terms.prefix + name_of(parts) for _, parts in every}
     for (entry, parts), flaws in zip(every, over_budget(entries) if weighed is None else weighed, strict=True):
@@ -132,14 +133,21 @@ def list_tools(entries: Sequence[Raw], terms: Terms, weighed: Sequence[Flaws] | 
     return list(listed.values())
 
 
+def _single(entry: Raw) -> Raw:
+    """Return an entry without equal names: clients are told what is checked."""
+    try:
+        return Raw(encode(msgspec.json.decode(entry))) if has_equal_names(entry) else entry
+    except (ValueError, RecursionError):
+        return entry
+
+
 def _is_served(own_name: str, flaws: Flaws, terms: Terms) -> bool:
     """Tell which schemas of a tool are over their budget; return whether it is served without them."""
+    name = own_name[:100]
     is_enforced = _mode_of(own_name, terms) == "enforce"
-    then = (
-        f"the tool is not served; --validation {own_name}=off serves it" if is_enforced else "nothing is checked by it"
-    )
+    then = f"the tool is not served; --validation {name}=off serves it" if is_enforced else "nothing is checked by it"
     for side, why in flaws.items():
-        terms.note("server.tool_over_budget", tool=own_name[:100], side=side, why=f"{why}: {then[:200]}")
+        terms.note("server.tool_over_budget", tool=name, side=side, why=f"{why}: {then}")
     return not is_enforced
 
 
@@ -163,7 +171,7 @@ def _listed(entry: Raw, parts: dict[str, Raw], slug: str, terms: Terms, flaws: F
         title=_text(parts, "title") or own_name,
         description=_text(parts, "description"),
         args=dict,
-        run=terms.run(own_name, annotations),
+        run=terms.run(own_name, annotations, bundle.input),
         has_example=False,
         annotations=annotations,
         max_result_bytes=MAX_RESULT_BYTES,

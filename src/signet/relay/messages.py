@@ -28,6 +28,7 @@ __all__ = [
     "request",
     "response",
     "rewritten_params",
+    "text_of",
 ]
 
 HOP: Final = "io.modelcontextprotocol/"
@@ -141,6 +142,12 @@ def members(value: Raw | bytes | None) -> dict[str, Raw]:
         return _members(value)
     except (ValueError, RecursionError):
         return {}
+
+
+def text_of(value: Raw | None) -> str:
+    """Return a JSON string; empty for any other value."""
+    text = msgspec.json.decode(value) if value is not None else ""
+    return text if isinstance(text, str) else ""
 
 
 def on_one_line(text: Raw | bytes) -> bytes:

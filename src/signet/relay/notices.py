@@ -15,12 +15,13 @@ from signet.kernel.relay import RpcRequest
 from signet.kernel.wire import encode
 from signet.lock.snapshot import Snapshot
 
-from .attribution import owner_of_session
+from .attribution import holder_of, holder_of_session, owner_of_session
 from .catalogue import Catalogue
 from .conversation import LEVELS
 from .dialogue import Dialogue
 from .messages import members, notification, on_one_line
 from .subscriptions import LIST_CHANGES, Listener, Subscriptions
+from .tasks import Tasks
 from .wrapped_server import WrappedServer
 
 __all__ = ["Notices"]
@@ -86,7 +87,7 @@ class Notices:
         elif method == "notifications/resources/updated":
             self.subscriptions_of(server.name).tell(method, params, dialogue.owner)
         elif method not in {"notifications/cancelled", "notifications/subscriptions/acknowledged"}:
-            self._pass_unknown(dialogue, method, params)
+            self._pass_unknown(server, dialogue, method, params)
 
     def begun(self, server: WrappedServer, dialogue: Dialogue) -> None:
         """Ask a new instance for what callers have subscribed to, and for the level that they want."""
@@ -109,15 +110,17 @@ class Notices:
         callers = _callers(dialogue)
         if dialogue.modern:
             callers = [one for one in callers if server.conversations.level_of(one)]
-        concerned = {one.channel.caller.key for one in callers} | _through_other_doors(dialogue)
+        concerned = {holder_of(one) for one in callers} | _through_other_doors(dialogue)
         if len(callers) == len(concerned) == 1:
             wanted = server.conversations.level_of(callers[0])
             if _is_wanted(rank, wanted) and (wanted or not callers[0].era.modern):
                 callers[0].channel.notify(message)
             return
         sessions = [one for one in self.sessions_of(dialogue) if one.notify is not None]
-        concerned = concerned or {one.principal for one in sessions}
-        hearing = [one for one in sessions if concerned == {one.principal}]
+        if concerned:
+            hearing = [one for one in sessions if concerned == {holder_of_session(one)}]
+        else:
+            hearing = sessions if len({one.holder or one.principal for one in sessions}) == 1 else []
         for session in hearing:
             wanted = server.conversations.levels.get(owner_of_session(session), "")
             if session.notify is not None and _is_wanted(rank, wanted):
@@ -125,17 +128,32 @@ class Notices:
         if not hearing:
             self._log("server.notification_dropped", server=server.name, method="notifications/message")
 
-    def _pass_unknown(self, dialogue: Dialogue, method: str, params: Raw) -> None:
+    def _pass_unknown(self, server: WrappedServer, dialogue: Dialogue, method: str, params: Raw) -> None:
         callers = _callers(dialogue)
         message = notification(method, b"" if bytes(params) == b"{}" else on_one_line(params))
-        if len(callers) == 1 and callers[0].era.modern == dialogue.modern:
+        if server.tasks is not None and method.startswith("notifications/tasks"):
+            self._pass_task(server.tasks, dialogue, message, params)
+        elif _through_other_doors(dialogue):
+            self._log("server.notification_dropped", method=method[:100])
+        elif len(callers) == 1 and callers[0].era.modern == dialogue.modern:
             callers[0].channel.notify(message)
         elif len(sessions := self.sessions_of(dialogue)) == 1 and not dialogue.modern:
             notify = sessions[0].notify
-            if notify is not None and {one.channel.caller.key for one in callers} <= {sessions[0].principal}:
+            if notify is not None and {holder_of(one) for one in callers} <= {holder_of_session(sessions[0])}:
                 notify(message)
         else:
             self._log("server.notification_dropped", method=method[:100])
+
+    def _pass_task(self, tasks: Tasks, dialogue: Dialogue, message: bytes, params: Raw) -> None:
+        """Tell the sessions of its holder of a task, and nobody else."""
+        tasks.noted(params)
+        holder = tasks.holder_of(members(params).get("taskId"))
+        hearing = [one for one in self._sessions.values() if holder is not None and holder_of_session(one) == holder]
+        for session in [] if dialogue.modern else hearing:
+            if session.notify is not None:
+                session.notify(message)
+        if not hearing:
+            self._log("server.notification_dropped", method="notifications/tasks")
 
     def _changed(self, server: WrappedServer, dialogue: Dialogue, method: str) -> None:
         """Read the lists of an instance again, once for several changes that come together, then tell the callers."""
@@ -193,9 +211,9 @@ def _is_wanted(rank: int, level: str) -> bool:
     return rank >= (LEVELS.index(level) if level in LEVELS else 0)
 
 
-def _through_other_doors(dialogue: Dialogue) -> set[str | None]:
+def _through_other_doors(dialogue: Dialogue) -> set[str]:
     """Return whose calls through doors other than MCP are under way: nobody knows, and each may be of another."""
-    return {None for one in dialogue.exchanges.values() if one.request is None and one.method == "tools/call"}
+    return {"" for one in dialogue.exchanges.values() if one.request is None and one.method == "tools/call"}
 
 
 def _pass_progress(dialogue: Dialogue, params: Raw) -> None:

@@ -15,19 +15,20 @@ from msgspec import UNSET, Raw
 
 from signet.kernel.channel import ClientChannel
 from signet.kernel.errors import INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, Fault
+from signet.kernel.gate import Pass
 from signet.kernel.outcome import Outcome, Pending
 from signet.kernel.protocol import settled_version
 from signet.kernel.relay import Answered, Handler, RpcRequest, ServerState
 from signet.kernel.wire import Frame, ProtocolError, Reply, encode, relayed_failure, success
 
-from .attribution import owner_of, session_of
+from .attribution import owner_of, owner_of_session, session_of
 from .catalogue import Catalogue
 from .conversation import LEVELS
 from .dialogue import Answer
 from .messages import HOP, error_object, members, notification, on_one_line
 from .notices import Notices
 from .replies import error_fault, in_era
-from .requests import call_of, check_scope, replied
+from .requests import call_of, check_scope, enter, replied
 from .subscriptions import Listener, honoured
 from .wrapped_server import WrappedServer
 
@@ -38,6 +39,8 @@ __all__ = ["ServerRelay"]
 
 OF_HANDSHAKE: Final = frozenset({"logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
 ROUTED: Final = frozenset({"prompts/get", "resources/read", "completion/complete"})
+PROMPTED: Final = frozenset({"prompts/get", "completion/complete"})
+"""The requests that give arguments to a prompt."""
 LISTED: Final = frozenset({"prompts/list", "resources/list", "resources/templates/list"})
 EMPTY: Final = Raw(b"{}")
 
@@ -115,9 +118,10 @@ class ServerRelay:
             for server in self.catalogue.servers:
                 server.conversations.asker.receive(frame, channel)
         elif frame.method == "notifications/roots/list_changed":
+            owner = owner_of_session(channel.agreement)
             for server in self.catalogue.servers:
                 for dialogue in server.pool.dialogues:
-                    if not dialogue.modern:
+                    if not dialogue.modern and dialogue.owner in (None, owner):
                         dialogue.notify(frame.method)
 
     # What every client asks first.
@@ -167,7 +171,7 @@ class ServerRelay:
 
     def _pass_on(self, request: RpcRequest) -> Answered:
         check_scope(request)
-        return self._later(request, self._journalled(request, self._relay(request)))
+        return self._later(request, self._journalled(request, self._relay(request), is_counted=True))
 
     async def _relay(self, request: RpcRequest) -> Answer:
         server, more = await self.catalogue.route(request)
@@ -175,26 +179,45 @@ class ServerRelay:
         if not reads and (await server.dialogue(request)).modern != request.era.modern:
             return Answer(error=Raw(error_object(METHOD_NOT_FOUND, "Method not found")))
         raw, method = request.raw, request.method
+        if method in PROMPTED:
+            self.catalogue.check_prompt(server, request, more)
+        told = await server.ask_about_tasks(request)
+        if told is not None:
+            return told
         answer, dialogue = await server.exchange(method, raw, request, may_repeat=reads, more=more)
         return in_era(request, answer, dialogue)
 
-    async def _journalled(self, request: RpcRequest, answering: Coroutine[Any, Any, Answer]) -> Reply:
-        """Await an answer, write its record and return the reply."""
+    async def _journalled(
+        self, request: RpcRequest, answering: Coroutine[Any, Any, Answer], *, is_counted: bool = False
+    ) -> Reply:
+        """Await an answer, write its record and return the reply; what is counted passes the gate of calls first."""
         pipeline = self._served().pipeline
         call = call_of(request)
         started_s = pipeline.now()
+        entered: Pass | None = None
+        outcome: Outcome | None = None
         try:
+            if is_counted and pipeline.gate is not None:
+                entered = await enter(pipeline.gate, call)
             answer = await answering
+            if answer.error is None:
+                body = on_one_line(answer.result or EMPTY)
+                outcome, reply = Outcome(call, None, body=body), success(request.id, body)
+            else:
+                failure = error_fault(answer.error)
+                outcome = Outcome(call, None, fault=failure)
+                reply = relayed_failure(request.id, on_one_line(answer.error), failure.mcp_code)
         except Fault as fault:
-            pipeline.notify(Outcome(call, None, fault=fault), started_s)
+            outcome = Outcome(call, None, fault=fault)
             raise
-        if answer.error is not None:
-            failure = error_fault(answer.error)
-            pipeline.notify(Outcome(call, None, fault=failure), started_s)
-            return relayed_failure(request.id, on_one_line(answer.error), failure.mcp_code)
-        body = on_one_line(answer.result or EMPTY)
-        pipeline.notify(Outcome(call, None, body=body), started_s)
-        return success(request.id, body)
+        finally:
+            answering.close()  # one that was refused has not begun
+            if outcome is not None:
+                pipeline.notify(outcome, started_s)
+            left = entered.leave(outcome) if entered is not None else None
+            if left is not None:
+                await left
+        return reply
 
     def _set_level(self, request: RpcRequest) -> Answered:
         level = msgspec.json.decode(members(request.raw).get("level", b'""'))
@@ -225,6 +248,8 @@ class ServerRelay:
         self._note_level(server, request, level)
         if not dialogue.modern:
             wanted = server.conversations.shared_level(dialogue) or level
+            if server.conversations.would_mute(dialogue, wanted):
+                return success(request.id, b"{}")
             raw = request.raw if wanted == level else Raw(encode({"level": wanted}))
             answer, _ = await server.exchange("logging/setLevel", raw, request)
             if answer.error is not None:
@@ -234,7 +259,7 @@ class ServerRelay:
 
     def _subscribe(self, request: RpcRequest) -> Answered:
         check_scope(request)
-        return self._later(request, self._journalled(request, self._subscribed(request)))
+        return self._later(request, self._journalled(request, self._subscribed(request), is_counted=True))
 
     async def _subscribed(self, request: RpcRequest) -> Answer:
         """Subscribe a session to a resource, or end that."""
@@ -269,6 +294,8 @@ class ServerRelay:
         wanted = wanted if isinstance(wanted, dict) else {}
         if wanted.get("resourceSubscriptions"):
             check_scope(request)
+            if (gate := self._served().pipeline.gate) is not None:
+                await enter(gate, call_of(request), is_kept=False)
         told: dict[str, Any] = {}
         opened: list[tuple[WrappedServer, Listener]] = []
         for server in self.catalogue.servers:

@@ -14,9 +14,9 @@ from signet.lock.snapshot import Snapshot
 from signet.upstream.mcp_messages import check_names
 
 from .dialogue import Answer, Dialogue
-from .messages import members
+from .messages import members, text_of
 
-__all__ = ["LISTS", "check_page", "has_template_for", "list_all", "lists_resource", "take_snapshot", "text_of"]
+__all__ = ["LISTS", "check_page", "list_all", "take_snapshot"]
 
 MAX_PAGES: Final = 1000
 MAX_ENTRIES: Final = 10_000
@@ -115,20 +115,3 @@ def server_info(dialogue: Dialogue) -> Raw:
     """Return how a server names itself, in either era."""
     about = members(dialogue.hello.get("_meta")).get("io.modelcontextprotocol/serverInfo")
     return dialogue.hello.get("serverInfo") or about or Raw(b'{"name":"","version":""}')
-
-
-def lists_resource(snapshot: Snapshot, uri: str) -> bool:
-    """Return whether a server lists a resource."""
-    return any(text_of(members(one).get("uri")) == uri for one in snapshot.resources)
-
-
-def has_template_for(snapshot: Snapshot, uri: str) -> bool:
-    """Return whether a template of a server begins like a resource."""
-    starts = (text_of(members(one).get("uriTemplate")).partition("{")[0] for one in snapshot.templates)
-    return any(start and uri.startswith(start) for start in starts)
-
-
-def text_of(value: Raw | None) -> str:
-    """Return a JSON string; empty for any other value."""
-    text = msgspec.json.decode(value) if value is not None else ""
-    return text if isinstance(text, str) else ""

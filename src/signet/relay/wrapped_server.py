@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw
 
 from signet.kernel.channel import Session
 from signet.kernel.errors import Code, Fault
@@ -18,19 +18,22 @@ from signet.kernel.tools import Context
 from signet.kernel.wire import encode
 from signet.lock.snapshot import Snapshot
 
-from .attribution import session_of
+from .attribution import holder_of, session_of
 from .blocking import BeingCompared, Blocked, check_lock
 from .conversation import Conversations, reply_to
-from .dialogue import Answer, Dialogue, Hooks, LostError
+from .declared_names import DeclaredNames
+from .dialogue import Answer, Dialogue, Exchange, Hooks, LostError
 from .learned import learned_outputs
 from .link import Link
 from .negotiation import CALLERS, Introduction, introduce
 from .pool import Pool
 from .replies import relayed
+from .sent_params import call_params, refuse_near, sent_params
 from .server_spec import ServerSpec
 from .snapshots import check_page, introduction_of, server_info, take_snapshot
 from .spec_secrets import shown_source
 from .standing import Standing
+from .tasks import Tasks, task_named
 
 __all__ = ["WrappedServer"]
 
@@ -64,8 +67,10 @@ class WrappedServer:
         self._listeners = listeners
         self._is_private = is_private
         is_shared = spec.pool == "shared" and not is_private
+        self.tasks = Tasks() if is_shared else None
+        """Whose the tasks are, where callers share an instance."""
         self.conversations = Conversations(
-            listeners.sessions, listeners.log, is_shared=is_shared, on_dropped=self._close_single
+            listeners.sessions, listeners.log, tasks=self.tasks, is_shared=is_shared, on_dropped=self._close_single
         )
         self._turns = asyncio.Semaphore(MAX_IN_FLIGHT)
         self._waiting = 0
@@ -157,14 +162,22 @@ class WrappedServer:
             how = msgspec.structs.replace(how, version=session.version, client=session.client)
         return how
 
-    async def call(self, name: str, annotations: Mapping[str, bool], arguments: Any, context: Context) -> Relayed:
+    async def call(
+        self, name: str, annotations: Mapping[str, bool], names: DeclaredNames, arguments: Any, context: Context
+    ) -> Relayed:
         """Call a tool; raise Fault if the server cannot be reached or was gone before it answered."""
+        refuse_near(names.near(arguments))
         caller: RpcRequest | None = context.request
-        raw = caller.raw if caller is not None else Raw(encode({"name": name, "arguments": arguments}))
+        raw = caller.raw if caller is not None else call_params(name, arguments, context.written)
         may_repeat = annotations.get("readOnlyHint", False) or annotations.get("idempotentHint", False)
         more = {"name": name} if caller is not None and caller.params.name != name else None
-        answer, dialogue = await self.exchange("tools/call", raw, caller, may_repeat=may_repeat, more=more)
-        return relayed(
+        if self.tasks is not None and caller is not None and b'"task"' in bytes(raw):
+            self.tasks.check_room(holder_of(caller))
+        headers = names.headers(arguments)
+        answer, dialogue = await self.exchange(
+            "tools/call", raw, caller, may_repeat=may_repeat, more=more, param_headers=headers
+        )
+        reply = relayed(
             name,
             answer,
             modern=dialogue.modern,
@@ -172,6 +185,29 @@ class WrappedServer:
             relax=self.mode_of(name) == "relax",
             by_mcp=caller is not None,
         )
+        if self.tasks is not None and caller is not None and not reply.is_final:
+            self._begin_task(self.tasks, dialogue, answer, caller)
+        return reply
+
+    def _begin_task(self, tasks: Tasks, dialogue: Dialogue, answer: Answer, caller: RpcRequest) -> None:
+        """Note whose a task is that a call has begun; raise Fault, and cancel it, if the caller may have no more."""
+        if not tasks.begun(holder_of(caller), answer.result or b"{}"):
+            named = task_named(answer.result)
+            meta = dialogue.modern_meta({}) if dialogue.modern else None
+            dialogue.start("tasks/cancel", encode({"taskId": named}), meta=meta)
+            tasks.check_room(holder_of(caller))
+
+    async def ask_about_tasks(self, request: RpcRequest) -> Answer | None:
+        """Return the answer to a request about tasks; None where the server's own answer is for the caller."""
+        if self.tasks is None or not request.method.startswith("tasks/"):
+            return None
+        dialogue = await self.dialogue(request)
+
+        async def ask(params: Raw) -> Answer:
+            return (await self.exchange(request.method, params, request))[0]
+
+        capabilities = dialogue.hello.get("capabilities")
+        return await self.tasks.answer(request.method, request.raw, holder_of(request), capabilities, ask)
 
     def mode_of(self, name: str) -> str:
         """Return the validation mode of a tool."""
@@ -185,19 +221,17 @@ class WrappedServer:
         *,
         may_repeat: bool = True,
         more: Mapping[str, Any] | None = None,
+        param_headers: tuple[tuple[str, str], ...] = (),
     ) -> tuple[Answer, Dialogue]:
         """Return the server's answer to a request, and the dialogue that it came in.
 
         A request that a server may have got is sent to its successor only if it changes nothing.
         """
+        if caller is not None:
+            raw = sent_params(method, raw, getattr(caller.params, "arguments", UNSET))
         held = await self.conversations.resumed(caller)
         if held is not None:
-            try:
-                return await self.conversations.go_on(held, caller), held.dialogue
-            except LostError as error:
-                raise self._lost(method, error, may_repeat=may_repeat) from None
-            finally:
-                self._close_single(held.dialogue)
+            return await self._go_on(held, method, caller, may_repeat=may_repeat)
         await self._enter()
         try:
             for is_last in (False, True):
@@ -208,7 +242,10 @@ class WrappedServer:
                         if isinstance(dialogue.blocked, BeingCompared):
                             await dialogue.blocked.wait_for(method, raw, more)
                         check_lock(self.pinned, dialogue.blocked, method, raw, more)
-                    return await self.conversations.converse(dialogue, method, raw, caller, more), dialogue
+                    answering = self.conversations.converse(
+                        dialogue, method, raw, caller, more, param_headers=param_headers
+                    )
+                    return await answering, dialogue
                 except LostError as error:
                     if is_last or (error.was_sent and not may_repeat):
                         raise self._lost(method, error, may_repeat=may_repeat) from None
@@ -217,6 +254,17 @@ class WrappedServer:
         finally:
             self._turns.release()
         raise AssertionError("the second try returns or raises")
+
+    async def _go_on(
+        self, held: Exchange, method: str, caller: RpcRequest | None, *, may_repeat: bool
+    ) -> tuple[Answer, Dialogue]:
+        """Return the server's answer to a call that was held, with the answers of its caller."""
+        try:
+            return await self.conversations.go_on(held, caller), held.dialogue
+        except LostError as error:
+            raise self._lost(method, error, may_repeat=may_repeat) from None
+        finally:
+            self._close_single(held.dialogue)
 
     def _close_single(self, dialogue: Dialogue) -> None:
         """End an instance that was started for one call, unless that call is held."""
@@ -292,9 +340,9 @@ class WrappedServer:
         """Return how a running instance introduced itself, without its lists."""
         return introduction_of(dialogue)
 
-    def runner(self, name: str, annotations: Mapping[str, bool]) -> Callable[[Any, Any], Any]:
+    def runner(self, name: str, annotations: Mapping[str, bool], schema: Raw) -> Callable[[Any, Any], Any]:
         """Return what calls a tool."""
-        return partial(self.call, name, annotations)
+        return partial(self.call, name, annotations, DeclaredNames(schema))
 
 
 def _judged(dialogue: Dialogue, judging: asyncio.Future[None]) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ExchangeLog", "audit_head", "check_exchange_log", "keep_stdout", "open_exchange_log"]
 
+MAX_SHOWN_CHARS: Final = 255
 STDOUT: Final = "-"
 """Standard output, in place of the file of an audit log."""
 
@@ -139,6 +140,7 @@ def _check_stdout(settings: Settings) -> None:
 
 
 def _open_audit(settings: Settings, log: Log, registry: SchemaRegistry) -> AuditLog:
+    from signet.kernel.redaction import MIN_CHARS, SecretRedactor
     from signet.operations.audit.log import AuditLog, ContractDigests
 
     path = settings.audit_log or ""
@@ -148,7 +150,9 @@ def _open_audit(settings: Settings, log: Log, registry: SchemaRegistry) -> Audit
 
     try:
         stream = _open_stdout(settings) if path == STDOUT else None
-        return AuditLog(path, settings.audit_key, ContractDigests(registry), warn, stream)
+        redactor = SecretRedactor(settings.secrets(), min_chars=MIN_CHARS)
+        shown = partial(redactor.beginning, chars=MAX_SHOWN_CHARS)
+        return AuditLog(path, settings.audit_key, ContractDigests(registry), warn, stream, shown=shown)
     except OSError as error:
         raise _unwritable(path, error) from None
 

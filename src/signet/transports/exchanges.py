@@ -51,7 +51,7 @@ class ExchangeNotes:
         """Tell of a request whose client left before its response; nobody is there to be refused."""
         if request.outcome is None and request.call is not None:
             call = request.call
-            tool = self._toolbox.named(call.tool_key) if call.door.by_name else self._toolbox.find(call.tool_key)
+            tool = self._toolbox.of(call.tool_key, by_name=call.door.by_name) if call.door.runs_tool else None
             request.outcome = Outcome(call, tool, fault=caller_left())
         with suppress(Fault):
             self._listener(replace(exchange_of(request, response, request.address), is_left=True))

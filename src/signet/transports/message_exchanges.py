@@ -57,6 +57,7 @@ class Message(msgspec.Struct, frozen=True):
 
     method: str
     started_s: float
+    line: bytes = b""
 
 
 def _nothing() -> None:
@@ -83,7 +84,7 @@ class MessageNotes:
         """Return what has to be kept of a message that has come; None stands for a line that is too long."""
         started_s = perf_counter()
         try:
-            return Message(_method(line or b"").method, started_s)
+            return Message(_method(line or b"").method, started_s, line or b"")
         except (ValueError, RecursionError):
             return Message("", started_s)
 
@@ -101,7 +102,7 @@ class MessageNotes:
 
     def note_left(self, message: Message, call: Call) -> None:
         """Tell of a call that was cancelled, so that it gets no reply."""
-        tool = self._toolbox.named(call.tool_key) if call.door.by_name else self._toolbox.find(call.tool_key)
+        tool = self._toolbox.of(call.tool_key, by_name=call.door.by_name) if call.door.runs_tool else None
         with suppress(Fault):
             self._tell(message, Outcome(call, tool, fault=left_fault()), LEFT, "", 0, is_left=True)
 
@@ -114,9 +115,9 @@ class MessageNotes:
         self, message: Message, outcome: Outcome | None, status: int, refusal: str, size: int, *, is_left: bool = False
     ) -> None:
         door = STDIO_ENVELOPE if message.method == INVOKE else STDIO_MCP
-        door = outcome.call.door if outcome is not None else door
+        door = outcome.call.door if outcome is not None and outcome.call.door.runs_tool else door
         took_s = perf_counter() - message.started_s
         caller = outcome.call.caller if outcome is not None else NOBODY
-        self._listener(
-            Exchange(caller, door.name, message.method, status, refusal, outcome, took_s, size, is_left=is_left)
-        )
+        body = message.line if outcome is None else b""
+        told = (caller, door.name, message.method, status, refusal, outcome, took_s, size)
+        self._listener(Exchange(*told, body=body, is_left=is_left))

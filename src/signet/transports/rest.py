@@ -16,7 +16,7 @@ from signet.kernel.errors import INPUT_REQUIRED, RATE_LIMITED, Code, Fault, not_
 from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.pipeline import Pipeline
 from signet.kernel.server import QUIET_CONTEXT
-from signet.kernel.tools import Tool
+from signet.kernel.tools import Context, Tool
 from signet.kernel.wire import (
     LARGE_RESULT_BYTES,
     NotUnicodeError,
@@ -86,7 +86,9 @@ class RestDoor:
             key = idempotency_key(request) if KEY_HEADER in request.headers else ""
         except Fault as fault:
             return endpoint.refuse(fault, is_own=True)
-        call = Call(name, arguments, QUIET_CONTEXT, endpoint.door, caller, key, caller.trace)
+        is_own = endpoint.tool is not None and not endpoint.tool.relays
+        context = QUIET_CONTEXT if is_own else _context_with(request.body)
+        call = Call(name, arguments, context, endpoint.door, caller, key, caller.trace)
         outcome = self._pipeline.run(call)
         if isinstance(outcome, Outcome):
             return endpoint.show(request, outcome)
@@ -201,6 +203,11 @@ class Endpoint(msgspec.Struct, frozen=True):
 
 def _reason(error: ProtocolError) -> str:
     return str(error).removeprefix("Parse error: ").removeprefix("JSON is malformed: ")
+
+
+def _context_with(body: bytes) -> Context:
+    """Return the context of a call of a wrapped server, which gets the arguments as they were written."""
+    return msgspec.structs.replace(QUIET_CONTEXT, written=msgspec.Raw(body or b"{}"))
 
 
 def wrong_method(allowed: str) -> Fault:

@@ -1,7 +1,7 @@
 """The lines of an audit log, and what an exchange tells in one.
 
-Pure. A line is one JSON object in ASCII on one line. It never holds arguments, results, paths or a name that a caller
-made up: of a path the door is told, of a tool the slug, of a method one of a known list.
+Pure. A line is one JSON object in ASCII on one line. It never holds arguments, results or paths: of a path the door is
+told, of a tool the slug. What a request to a wrapped server names comes from its caller: it is cut, without secrets.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from typing import Final
 import msgspec
 
 from signet.kernel.errors import ACCESS_FAULTS, Code
-from signet.kernel.exchange import Exchange
+from signet.kernel.exchange import Exchange, message_of
+from signet.kernel.outcome import Outcome
+from signet.kernel.redaction import redact_secrets, redact_user_info
 
 __all__ = [
     "CONTINUED",
@@ -32,7 +34,7 @@ __all__ = [
     "timestamp",
 ]
 
-MAX_LINE_BYTES: Final = 8192
+MAX_LINE_BYTES: Final = 12_288
 """The longest line: all text from outside is cut, and JSON takes at most twelve bytes per character."""
 MAX_NAME_CHARS: Final = 255
 MAX_ID_CHARS: Final = 128
@@ -43,7 +45,7 @@ METHODS: Final = frozenset({
     *("completion/complete", "logging/setLevel", "prompts/get", "prompts/list", "resources/list", "resources/read"),
     *("resources/subscribe", "resources/templates/list", "resources/unsubscribe", "subscriptions/listen"),
 })  # fmt: skip
-"""The methods that are written down by their names: of HTTP, and of messages on stdio."""
+"""The methods that are written down by their names: of HTTP and of messages, beside others that look like a method."""
 UNKNOWN: Final = "unknown"
 TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?", re.DOTALL)
 NOT_PRINTABLE_ASCII: Final = re.compile(r"[^\x20-\x7e]")
@@ -75,6 +77,8 @@ class RequestLine(msgspec.Struct, rename="camel", gc=False, tag="request", tag_f
     left: bool
     request_id: str | None
     trace_id: str | None
+    target: str | None = None
+    """What the message names: the tool, the resource, the prompt or the task."""
     calls: int = 0
     """The number of accepted calls in this file, with this one if it is one."""
     seq: int = 0
@@ -115,10 +119,13 @@ def _escaped(match: re.Match[str]) -> str:
     return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
 
 
-def request_line(exchange: Exchange, now_s: float, digest: Callable[[str], str]) -> RequestLine:
-    """Return the line of an exchange; `digest` tells the digest of a tool's contracts."""
+def request_line(
+    exchange: Exchange, now_s: float, digest: Callable[[str], str], shown: Callable[[str], str] = redact_secrets
+) -> RequestLine:
+    """Return the line of an exchange; `digest` tells that of a tool's contracts, `shown` a text without secrets."""
     caller, outcome = exchange.caller, exchange.outcome
-    method = exchange.request.partition(" ")[0]
+    method, target = message_of(exchange)
+    known = exchange.request.partition(" ")[0]
     tool = outcome.tool.slug if outcome is not None and outcome.tool is not None else None
     trace = (outcome.call.trace if outcome is not None else "") or caller.trace
     code, refusal = _verdict(exchange)
@@ -127,7 +134,7 @@ def request_line(exchange: Exchange, now_s: float, digest: Callable[[str], str])
         caller.name[:MAX_NAME_CHARS] or None,
         caller.address[:MAX_ADDRESS_CHARS] or None,
         exchange.door,
-        method if method in METHODS else UNKNOWN,
+        (method if method in METHODS else shown(method)) or (known if known in METHODS else UNKNOWN),
         tool,
         digest(tool) if tool is not None else None,
         code,
@@ -137,7 +144,14 @@ def request_line(exchange: Exchange, now_s: float, digest: Callable[[str], str])
         exchange.is_left,
         caller.request_id[:MAX_ID_CHARS] or None,
         _trace_id(trace) if trace else None,
+        _shown_target(outcome, target, shown) or None,
     )
+
+
+def _shown_target(outcome: Outcome | None, target: str, shown: Callable[[str], str]) -> str:
+    if outcome is not None and outcome.tool is not None:
+        return outcome.tool.name[:MAX_NAME_CHARS]
+    return shown(redact_user_info(target))[:MAX_NAME_CHARS] if target else ""
 
 
 def _verdict(exchange: Exchange) -> tuple[str, str | None]:

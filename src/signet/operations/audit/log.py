@@ -18,6 +18,7 @@ import msgspec
 
 from signet.kernel.errors import Code, Fault
 from signet.kernel.exchange import Exchange
+from signet.kernel.redaction import redact_secrets
 from signet.kernel.schemas import Bundle, SchemaRegistry
 
 from .chain import Seal, Tail, add_line
@@ -56,8 +57,12 @@ class AuditLog:
         digest: Callable[[str], str],
         warn: Callable[[str], None],
         stream: Callable[[Seal], AuditStream] | None = None,
+        *,
+        shown: Callable[[str], str] = redact_secrets,
     ) -> None:
         """Open the file; `digest` tells that of a tool's contracts, `warn` is told when lines cannot be written.
+
+        `shown` returns a text of a caller without secrets.
 
         With a `stream`, the lines are written to what it returns, and `path` is a name for messages alone.
 
@@ -67,6 +72,7 @@ class AuditLog:
         self.path = path
         self._seal = Seal(key)
         self._digest = digest
+        self._shown = shown
         self._warn = warn
         self._process = token_hex(4)
         self._entered = 0
@@ -92,7 +98,7 @@ class AuditLog:
             Fault: it cannot be written, so the request has to be refused.
         """
         try:
-            line = request_line(exchange, time.time(), self._digest)
+            line = request_line(exchange, time.time(), self._digest, self._shown)
             self._append(lambda tail: self._lines(tail, line))
         except OSError as error:
             self._note_outage(error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from signet.kernel.exchange import Exchange
+from signet.kernel.exchange import Exchange, message_of
 
 __all__ = ["AccessLog"]
 
@@ -34,6 +34,9 @@ class AccessLog:
             "door": exchange.door,
             "tool": outcome.tool.slug if outcome is not None and outcome.tool is not None else "-",
         }
+        method, _ = message_of(exchange)
+        if method:
+            facts["method"] = method
         if exchange.refusal:
             facts["refusal"] = exchange.refusal
         if exchange.is_left:

@@ -1,0 +1,179 @@
+"""The params of a request as they leave for a wrapped server: built from the members that were checked. Pure.
+
+members that the method does not have ── left out
+arguments ────────────────────────────── the bytes that were checked, unless a name stands twice in one object
+members of a method that is not known ── passed on, unless two names could be taken for one
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from typing import Any, Final, NoReturn
+
+import msgspec
+from msgspec import UNSET, Raw
+
+from signet.kernel.equal_names import has_equal_names
+from signet.kernel.errors import Code, Fault
+from signet.kernel.wire import decode, encode
+
+from .declared_names import DeclaredNames
+from .folded_names import equal_when_folded, fold
+from .messages import HOP, members, text_of
+
+__all__ = ["REFERENCE", "call_params", "check_answer", "check_prompt", "refuse_near", "sent_params"]
+
+Shape = Mapping[str, "Shape | None"]
+"""The members that an object may have, and those of each of them where they are known."""
+
+REFERENCE: Final[Shape] = dict.fromkeys(("type", "name", "uri", "title"))
+NAMED: Final[Shape] = dict.fromkeys(("name", "arguments"))
+ROUND: Final[Shape] = dict.fromkeys(("inputResponses", "requestState"))
+PAGE: Final[Shape] = {"cursor": None}
+RESOURCE: Final[Shape] = {"uri": None}
+TASK: Final[Shape] = {"taskId": None}
+KNOWN: Final[Mapping[str, Shape]] = {
+    "tools/call": {**NAMED, **ROUND, "task": {"ttl": None}},
+    "prompts/get": {**NAMED, **ROUND},
+    "resources/read": {**RESOURCE, **ROUND},
+    "resources/subscribe": RESOURCE,
+    "resources/unsubscribe": RESOURCE,
+    "completion/complete": {
+        "ref": REFERENCE,
+        "argument": dict.fromkeys(("name", "value")),
+        "context": {"arguments": None},
+    },
+    "logging/setLevel": {"level": None},
+    **dict.fromkeys(("prompts/list", "resources/list", "resources/templates/list", "tasks/list"), PAGE),
+    **dict.fromkeys(("tasks/get", "tasks/result", "tasks/cancel"), TASK),
+    "tasks/update": {**TASK, **ROUND},
+}
+"""The members of the params of each method, beside `_meta`."""
+TOKEN: Final = "progresstoken"  # noqa: S105 - the folded name of a member
+
+
+def sent_params(method: str, raw: Raw | bytes, arguments: Any = UNSET) -> Raw:
+    """Return the params of a client's request as a server gets them; `arguments` are those of a call, decoded.
+
+    Raises:
+        Fault: two names in one object are equal, or some parsers take them for one.
+    """
+    shape = KNOWN.get(method)
+    if shape is None:
+        if has_equal_names(raw):
+            _refuse_equal("params")
+        _check_folded("params", members(raw))
+    parts = members(raw)
+    sent: dict[str, Any] = {}
+    for name, value in parts.items():
+        if name == "_meta":
+            meta = _sent_meta(value)
+            sent |= {name: meta} if meta else {}
+        elif shape is None:
+            sent[name] = value
+        elif name in shape:
+            sent[name] = _sent_member(name, value, shape[name], arguments if name == "arguments" else UNSET)
+    return Raw(encode(sent))
+
+
+def _sent_member(name: str, value: Raw, shape: Shape | None, decoded: Any) -> Any:
+    if not _is_container(value):
+        return value
+    if has_equal_names(value, decoded):
+        _refuse_equal(name)
+    if name == "inputResponses":
+        for key, answer in members(value).items():
+            why = check_answer(answer)
+            if why:
+                raise _refused(f"{name}.{key}: {why}")
+    if shape is None:
+        return value
+    return {key: part for key, part in members(value).items() if key in shape}
+
+
+def _sent_meta(raw: Raw) -> dict[str, Raw]:
+    """Return the members of `_meta` that are not of one hop alone."""
+    kept = {key: value for key, value in members(raw).items() if not key.startswith(HOP) and key != "progressToken"}
+    if not kept:
+        return kept
+    _check_folded("_meta", kept)
+    for key, value in kept.items():
+        if _is_container(value) and has_equal_names(value):
+            _refuse_equal(f"_meta.{key}")
+    return {key: value for key, value in kept.items() if fold(key) != TOKEN and not fold(key).startswith(HOP)}
+
+
+def call_params(name: str, arguments: Any, written: Raw | None) -> Raw:
+    """Return the params of a call through another door than MCP, with the arguments as they were written if possible.
+
+    Where a name stands twice in one object, they are written anew: what was checked has it once.
+    """
+    is_same = False
+    if written is not None:
+        with suppress(ValueError):
+            is_same = decode(bytes(written)) == arguments and not has_equal_names(written, arguments)
+    return Raw(encode({"name": name, "arguments": written if is_same else arguments}))
+
+
+def check_answer(answer: Raw) -> str:
+    """Return why a client's answer to a question of a server cannot be passed on; empty if it can."""
+    if not _is_container(answer):
+        return ""
+    if has_equal_names(answer):
+        return "a name stands twice in one object"
+    parts = members(answer)
+    same = equal_when_folded(parts) or equal_when_folded(members(parts.get("content")))
+    return f"the names {same[0]!r} and {same[1]!r} may be taken for one" if same is not None else ""
+
+
+def refuse_near(near: tuple[str, str] | None) -> None:
+    """Raise Fault if a name may be taken for one that is declared."""
+    if near is not None:
+        name, declared = near
+        message = "Invalid arguments: they have too many parts to find out which names a server could mistake"
+        message = (
+            message
+            if not declared
+            else (
+                f"Invalid arguments: some servers take {name[:100]!r} for {declared[:100]!r}; "
+                "write each name as the tool or prompt declares it"
+            )
+        )
+        raise _refused(message)
+
+
+def check_prompt(entry: Raw | None, params: Raw) -> None:
+    """Raise Fault if an argument may be taken for one that a prompt declares; None stands for an unknown prompt."""
+    parts = members(params)
+    given = members(parts.get("arguments")) or members(members(parts.get("context")).get("arguments"))
+    if not given:
+        return
+    if entry is None:
+        _check_folded("arguments", given)
+        return
+    try:
+        listed = msgspec.json.decode(members(entry).get("arguments", b"[]"), type=list[dict[str, Raw]])
+    except msgspec.DecodeError:
+        listed = []
+    names = {text_of(one.get("name")) for one in listed}
+    refuse_near(DeclaredNames(encode({"properties": dict.fromkeys(names)})).near(dict.fromkeys(given)))
+
+
+def _check_folded(place: str, names: Collection[str]) -> None:
+    same = equal_when_folded(names) if len(names) > 1 else None
+    if same is not None:
+        first, second = (name[:100] for name in same)
+        raise _refused(f"Invalid {place}: some servers take {first!r} and {second!r} for one name; send one of them")
+
+
+def _refuse_equal(place: str) -> NoReturn:
+    raise _refused(f"Invalid {place[:100]}: a name stands twice in one object; send each name once")
+
+
+def _refused(message: str) -> Fault:
+    return Fault(Code.INVALID_INPUT, message)
+
+
+def _is_container(value: Raw) -> bool:
+    return bytes(value).lstrip(b" \t\r\n")[:1] in {b"{", b"["}
