@@ -16,8 +16,9 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from .fields import RANKS, SIDES, FieldChange, compare_field
-from .snapshot import INSTRUCTIONS, KINDS, Entry, Snapshot, compact, name_of, read_entry
-from .words import danger_of
+from .digest import decoded
+from .snapshot import INSTRUCTIONS, KINDS, META, Entry, Snapshot, compact, is_pinned, name_of, read_entry
+from .words import danger_of, strings_of
 
 __all__ = ["EntryChange", "compare"]
 
@@ -112,7 +113,7 @@ def _both(kind: str, old: Raw, new: Raw, budget: _Budget) -> Iterator[EntryChang
     except ValueError as error:
         yield EntryChange(kind, name, "breaking", (FieldChange("", "breaking", f"it cannot be read: {error}"),))
         return
-    fields = tuple(_fields(kind, before, after, budget))
+    fields = (*_fields(kind, before, after, budget), *_metadata(old, new))
     if fields:
         verdict: Any = max((field.verdict for field in fields), key=RANKS.__getitem__)
         yield EntryChange(kind, name, verdict, fields, entry=entry)
@@ -127,6 +128,19 @@ def _fields(kind: str, old: Entry, new: Entry, budget: _Budget) -> Iterator[Fiel
         before, after = old.fields.get(field, UNSET), new.fields.get(field, UNSET)
         prove = field not in (*SIDES, "arguments") or budget.take()
         yield from compare_field(kind, field, before, after, prove=prove)
+
+
+def _metadata(old: Raw, new: Raw) -> Iterator[FieldChange]:
+    """Yield the change of metadata that has new strings; what else changes in it is not pinned."""
+    before, after = (_metadata_of(one) for one in (old, new))
+    if set(strings_of(after)) - set(strings_of(before)):
+        yield FieldChange(META, "text", "it has new words", UNSET, before, after)
+
+
+def _metadata_of(entry: Raw) -> Any:
+    """Return the metadata of an entry but for what is pinned of it."""
+    meta = decoded(bytes(entry)).get(META) or {}
+    return {key: value for key, value in meta.items() if not is_pinned(key)} if isinstance(meta, dict) else meta
 
 
 def _added(kind: str, name: str, entry: Raw, folded: dict[str, str]) -> EntryChange:
