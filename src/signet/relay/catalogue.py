@@ -204,7 +204,7 @@ class Catalogue:
             return
         self._snapshots[server.name] = snapshot
         prefix = f"{server.name}_" if self._prefixed else ""
-        terms = Terms(server.name, prefix, server.modes, server.runner, self._log, server.learned)
+        terms = Terms(server.name, prefix, server.modes, server.runner, self._log, server.learned, server.wider)
         self._listed[server.name] = [one for one in list_tools(snapshot.tools, terms) if self._is_own(server, one)]
         try:
             self._fill()
@@ -266,6 +266,7 @@ class Catalogue:
 
     def _repinned(self, server: WrappedServer) -> None:
         if server.pinned is not None:
+            self._listed.pop(server.name, None)  # what lies behind an equal list may be another
             self._take(server, server.pinned)
 
     @property

@@ -61,6 +61,8 @@ class Terms(msgspec.Struct, frozen=True):
     note: Note
     learned: Mapping[str, Raw] = {}
     """Output schemas for tools that state none; they are enforced and not listed."""
+    wider: Mapping[str, Raw] = {}
+    """Input schemas that let more values through than the listed ones, and are listed nowhere."""
 
 
 def list_tools(entries: Iterable[Raw], terms: Terms) -> list[Listed]:
@@ -105,7 +107,10 @@ def _listed(entry: Raw, parts: dict[str, Raw], slug: str, terms: Terms) -> Liste
         relays=True,
         is_foreign=True,
     )
-    compile_io = partial(_compile, bundle, promises_output=output is not None, note=partial(note, tool=tool.name))
+    told = partial(note, tool=tool.name)
+    compile_io = partial(
+        _compile, bundle, promises_output=output is not None, note=told, wider=terms.wider.get(own_name)
+    )
     return Listed(tool, Raw(on_one_line(entry)), bundle, compile_io, own_name)
 
 
@@ -165,12 +170,20 @@ def _mark(name: str, number: int) -> str:
     return sha256(f"{number} {name}".encode()).hexdigest()[:16]
 
 
-def _compile(bundle: Bundle, *, promises_output: bool, note: Note) -> ToolIO:
+def _compile(bundle: Bundle, *, promises_output: bool, note: Note, wider: Raw | None = None) -> ToolIO:
     """Compile both contracts; a schema that cannot be used is told, and checks nothing."""
     taken = _contract(bundle.input, "input", note)
+    more = _contract(wider, "input", note) if wider is not None and taken is not None else None
+    if taken is not None and more is not None:
+        # A value that both refuse is told by the listed schema: the other has words that nobody accepted.
+        taken.is_valid = partial(_is_either, taken.is_valid, more.is_valid)
     given = _contract(bundle.output, "output", note) if promises_output else None
     anything = _compiled({})
     return ToolIO(taken or anything, given or anything, None, promises_output=given is not None)
+
+
+def _is_either(first: Callable[[Any], bool], second: Callable[[Any], bool], value: Any) -> bool:
+    return first(value) or second(value)
 
 
 def _contract(raw: Raw, side: str, note: Note) -> Contract | None:

@@ -148,8 +148,8 @@ def _pin(server: WrappedServer, locked: LockedServer, wrapping: Wrapping, log: L
         if len(fresh) > MAX_NOTES:
             more = f"{len(fresh) - MAX_NOTES} more changes"
             _tell(log, "lock.note", {"server": server.name, "what": more}, _advice("show", specs, wrapping))
-        if judgement.served != server.pinned:
-            server.pinned = judgement.served
+        if (judgement.served, judgement.wider) != (server.pinned, server.wider):
+            server.pinned, server.wider = judgement.served, judgement.wider
             if server.on_repinned is not None:
                 server.on_repinned()
         return judgement.blocked

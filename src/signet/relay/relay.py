@@ -176,7 +176,8 @@ class ServerRelay:
             return Answer(error=Raw(error_object(METHOD_NOT_FOUND, "Method not found")))
         raw, method = request.raw, request.method
         answer, dialogue = await server.exchange(method, raw, request, may_repeat=reads, more=more)
-        return in_era(request, answer, dialogue)
+        info = dialogue.hello.get("serverInfo") if server.pinned is None else server.pinned.server_info
+        return in_era(request, answer, dialogue, info)
 
     async def _journalled(self, request: RpcRequest, answering: Coroutine[Any, Any, Answer]) -> Reply:
         """Await an answer, write its record and return the reply."""
