@@ -96,13 +96,11 @@ def test_a_breaking_change_is_blocked_without_a_new_word_and_told_with_the_examp
     assert judgement.blocked == {
         ("tool", "read"): f"the tool 'read' changed since it was pinned (breaking: inputSchema){ASK}"
     }
-    assert [(note.what, note.accept) for note in judgement.notes if note.what.startswith("blocked")] == [
-        (
-            "blocked: the tool 'read' changed since it was pinned (breaking): inputSchema: "
-            '"mode" is a required property, for example {"path":"a"}',
-            "read",
-        )
-    ]
+    what = (
+        "blocked: the tool 'read' changed since it was pinned (breaking): inputSchema: "
+        '"mode" is a required property, for example {"path":"a"}'
+    )
+    assert Note(what, "read") in judgement.notes
 
 
 def test_what_is_new_gone_or_renamed_is_blocked_and_never_listed() -> None:
@@ -162,15 +160,24 @@ def test_no_sentence_has_a_character_that_moves_a_cursor(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "policy"),
-    [("text=note", LockPolicy()), ("text=block", LockPolicy(text="block")), ("off", LockPolicy(is_off=True))],
+    [
+        ("text=note", LockPolicy()),
+        ("text=block", LockPolicy(text="block")),
+        ("off", LockPolicy(is_off=True)),
+        ("require", LockPolicy(is_required=True)),
+        ("require,text=block", LockPolicy(text="block", is_required=True)),
+        ("text=block,require", LockPolicy(text="block", is_required=True)),
+    ],
 )
 def test_a_policy_is_written_in_a_word(text: str, policy: LockPolicy) -> None:
     assert parse_policy(text) == policy
 
 
-@pytest.mark.parametrize("text", ["", "on", "text", "text=", "text=off", "OFF", "words=block"])
+@pytest.mark.parametrize(
+    "text", ["", "on", "text", "text=", "text=off", "OFF", "words=block", "off,require", "require,"]
+)
 def test_another_word_is_no_policy(text: str) -> None:
-    with pytest.raises(ValueError, match="write text=note, text=block or off"):
+    with pytest.raises(ValueError, match="write text=note, text=block, require or off"):
         parse_policy(text)
 
 

@@ -15,8 +15,8 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import UNSET, Raw
 
-from .fields import RANKS, SIDES, FieldChange, compare_field
 from .digest import decoded
+from .fields import RANKS, SIDES, FieldChange, compare_field
 from .snapshot import INSTRUCTIONS, KINDS, META, Entry, Snapshot, compact, is_pinned, name_of, read_entry
 from .words import danger_of, strings_of
 

@@ -23,18 +23,18 @@ MAX_WHY_CHARS: Final = 200
 MAX_EXAMPLE_CHARS: Final = 200
 LET_THROUGH: Final = frozenset(("compatible", "text"))
 FIELDS: Final = frozenset(
-    """
-    name title description inputSchema outputSchema annotations icons execution arguments uri uriTemplate mimeType
-    instructions _meta _meta.ui _meta.ui/resourceUri
-    """.split()
-)
+    (
+        "name", "title", "description", "inputSchema", "outputSchema", "annotations", "icons", "execution", "arguments",
+        "uri", "uriTemplate", "mimeType", "instructions", "_meta", "_meta.ui", "_meta.ui/resourceUri"
+    )
+)  # fmt: skip
 """The members of entries that have a meaning; others are named by the server."""
 CAPABILITIES: Final = frozenset(
-    """
-    tools prompts resources logging completions tasks experimental extensions listChanged subscribe list cancel requests
-    call
-    """.split()
-)
+    (
+        "tools", "prompts", "resources", "logging", "completions", "tasks", "experimental", "extensions", "listChanged",
+        "subscribe", "list", "cancel", "requests", "call"
+    )
+)  # fmt: skip
 """The names that the protocol has for what a server can do."""
 
 
@@ -45,6 +45,8 @@ class LockPolicy(msgspec.Struct, frozen=True):
     """About changes of words: the pinned words are served and it is noted, or the entry is blocked."""
     is_off: bool = False
     """Whether the lock is left aside."""
+    is_required: bool = False
+    """Whether there must be a lock; one that is there must know every server in any case."""
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -71,17 +73,23 @@ class Judgement(msgspec.Struct, frozen=True):
 
 
 def parse_policy(text: str) -> LockPolicy:
-    """Return the policy that `--lock` states.
+    """Return the policy that `--lock` states: `off`, or `require`, `text=note` and `text=block` with commas between.
 
     Raises:
         ValueError: it is none.
     """
     if text == "off":
         return LockPolicy(is_off=True)
-    key, _, value = text.partition("=")
-    if key != "text" or value not in {"note", "block"}:
-        raise ValueError(f"'{text[:40]}' is no policy of the lock: write text=note, text=block or off")
-    return LockPolicy(cast("Literal['note', 'block']", value))
+    policy = LockPolicy()
+    for word in text.split(","):
+        if word == "require":
+            policy = msgspec.structs.replace(policy, is_required=True)
+        elif word in {"text=note", "text=block"}:
+            texts = cast("Literal['note', 'block']", word.removeprefix("text="))
+            policy = msgspec.structs.replace(policy, text=texts)
+        else:
+            raise ValueError(f"'{text[:40]}' is no policy of the lock: write text=note, text=block, require or off")
+    return policy
 
 
 def is_blocked(change: EntryChange, policy: LockPolicy) -> bool:

@@ -9,7 +9,18 @@ import msgspec
 
 from .digest import canonical, decoded, digest_of
 
-__all__ = ["INSTRUCTIONS", "KINDS", "META", "Entry", "Snapshot", "compact", "entries_of", "is_pinned", "name_of", "read_entry"]
+__all__ = [
+    "INSTRUCTIONS",
+    "KINDS",
+    "META",
+    "Entry",
+    "Snapshot",
+    "compact",
+    "entries_of",
+    "is_pinned",
+    "name_of",
+    "read_entry",
+]
 
 INSTRUCTIONS: Final = "instructions"
 KINDS: Final = {

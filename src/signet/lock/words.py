@@ -12,16 +12,18 @@ from .shown import hidden_characters
 __all__ = ["danger_of", "property_paths", "schema_words", "strings_of"]
 
 VOCABULARY: Final = frozenset(
-    """
-    $schema $id $ref $defs $anchor $dynamicAnchor $dynamicRef $recursiveAnchor $recursiveRef $vocabulary $comment id
-    definitions type enum const title description default examples deprecated readOnly writeOnly format pattern
-    minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf contentEncoding contentMediaType
-    contentSchema properties patternProperties additionalProperties unevaluatedProperties propertyNames required
-    minProperties maxProperties dependentRequired dependentSchemas dependencies items prefixItems additionalItems
-    unevaluatedItems contains minContains maxContains minItems maxItems uniqueItems allOf anyOf oneOf not if then else
-    object array string number integer boolean null
-    """.split()
-)
+    (
+        "$schema", "$id", "$ref", "$defs", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveAnchor",
+        "$recursiveRef", "$vocabulary", "$comment", "id", "definitions", "type", "enum", "const", "title",
+        "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "format", "pattern", "minLength",
+        "maxLength", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "contentEncoding",
+        "contentMediaType", "contentSchema", "properties", "patternProperties", "additionalProperties",
+        "unevaluatedProperties", "propertyNames", "required", "minProperties", "maxProperties", "dependentRequired",
+        "dependentSchemas", "dependencies", "items", "prefixItems", "additionalItems", "unevaluatedItems", "contains",
+        "minContains", "maxContains", "minItems", "maxItems", "uniqueItems", "allOf", "anyOf", "oneOf", "not", "if",
+        "then", "else", "object", "array", "string", "number", "integer", "boolean", "null"
+    )
+)  # fmt: skip
 """The keywords of JSON Schema and the names of its types: no server chose them."""
 MAPS: Final = frozenset(("properties", "patternProperties", "dependentSchemas", "$defs", "definitions"))
 DESTINATION: Final = re.compile(
