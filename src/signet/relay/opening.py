@@ -12,6 +12,7 @@ import msgspec
 
 from signet.advice import advise
 from signet.kernel.protocol import Identity
+from signet.kernel.redaction import SecretRedactor
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Toolbox
 from signet.lock.file import Lock, LockedServer, LockError, read_lock
@@ -22,6 +23,7 @@ from signet.upstream.secret_fields import TEXT_REMOVED
 from .blocking import Blocked
 from .catalogue import Catalogue
 from .link import Link
+from .redacting_link import RedactingLink, echo_redactor, snapshot_without
 from .relay import ServerRelay
 from .server_spec import ServerSpec, Wrapping
 from .wrapped_server import Listeners, WrappedServer
@@ -67,11 +69,12 @@ def open_relay(
     servers = []
     for spec in _known(wrapping, lock, log, is_alone=not any(toolbox.groups)):
         locked = lock.servers.get(spec.name) if lock is not None else None
-        links = _Links(spec, secrets, log)
+        links = _Links(spec, secrets, log, echo_redactor(spec))
         links.open_tape(locked)
         server = WrappedServer(spec, links.link, listeners, is_private=wrapping.is_private)
         relay.on_close.append(links.close)
         if locked is not None:
+            locked = msgspec.structs.replace(locked, snapshot=snapshot_without(links.redactor, locked.snapshot))
             _pin(server, locked, wrapping, log)
         servers.append(server)
     prefixed, limited = wrapping.prefixed, wrapping.limited
@@ -191,6 +194,8 @@ class _Links(msgspec.Struct):
     spec: ServerSpec
     secrets: tuple[str, ...]
     log: Log
+    redactor: SecretRedactor | None = None
+    """Removes the secrets of the operator from what the server says."""
     recorded: TapeWriter | None = None
     replayed: TapeReader | None = None
 
@@ -237,6 +242,8 @@ class _Links(msgspec.Struct):
             from .child_link import ChildLink
 
             link = ChildLink(spec, lambda line: log("server.stderr", line=line))
+        if self.redactor is not None:
+            link = RedactingLink(link, self.redactor)
         if self.recorded is None:
             return link
         from .recording_link import RecordingLink
