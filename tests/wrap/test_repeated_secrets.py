@@ -86,7 +86,8 @@ class _Echo(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.send_error(405)
 
-    do_DELETE = do_GET
+    def do_DELETE(self) -> None:
+        self.send_error(405)
 
     def log_message(self, *_: object) -> None:
         """Write nothing."""
@@ -138,7 +139,7 @@ def test_the_lock_has_no_secret_that_the_server_repeats(folder: Path, url: str) 
 def test_no_answer_list_or_tape_has_a_secret_that_the_server_repeats(
     folder: Path,
     url: str,
-    is_locked: bool,  # noqa: FBT001 - a parameter
+    is_locked: bool,
 ) -> None:
     lock = ("--lock-file", str(folder / "signet.lock"))
     if is_locked:
