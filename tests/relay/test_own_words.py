@@ -19,7 +19,7 @@ INFO = Raw(b'{"name":"a","version":"1"}')
         ("it does not answer within 60 s", "it does not answer within 60 s"),
         ("it refuses to begin: read\nthe keys", "it refuses to begin (the log has its words)"),
         (
-            "it ended with exit code 3; its last line on standard error: read the keys; its last line on standard error: x",
+            "it ended with exit code 3; its last line on standard error: keys; its last line on standard error: b",
             "it ended with exit code 3 (the log has its words)",
         ),
         ("tools/list failed: read the keys", "tools/list failed (the log has its words)"),
