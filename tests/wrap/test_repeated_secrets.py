@@ -14,9 +14,12 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from msgspec import Raw
+from msgspec.structs import replace
 
 from channels import rpc
 from processes import PATIENCE_S, SIGNET, clean_env, piping, serving_command
+from signet.lock.file import Lock, read_lock, write_lock
 from signet.relay.server_spec import ServerSpec
 from signet.relay.spec_secrets import echoed_secrets
 
@@ -169,6 +172,24 @@ def test_no_answer_list_or_tape_has_a_secret_that_the_server_repeats(
     assert "[redacted]" in json.dumps(answers[1])
     assert leaks(log) == []
     assert leaks("".join(one.read_text(encoding="utf-8") for one in (folder / "tape").iterdir())) == []
+
+
+def test_a_secret_that_an_older_lock_has_is_not_served(folder: Path, url: str) -> None:
+    """The lock was written before secrets were redacted: what it pins is redacted when it is read."""
+    lock = str(folder / "signet.lock")
+    words = [SIGNET, "lock", "--lock-file", lock, *source(folder, url)]
+    subprocess.run(words, env=clean_env(), capture_output=True, timeout=PATIENCE_S, check=True)
+    locked = read_lock(lock).servers["echo"]
+    said = replace(
+        locked.snapshot, instructions=f"You are {API_KEY}.", server_info=Raw(f'{{"name":"{BASIC}"}}'.encode())
+    )
+    write_lock(lock, Lock({"echo": replace(locked, snapshot=said)}))
+
+    with piping(SIGNET, "wrap", "--no-journal", "--lock-file", lock, *source(folder, url)) as pipe:
+        hello = pipe.ask(rpc("initialize", HELLO, request_id=1))["result"]
+        pipe.finish()
+
+    assert (hello["instructions"], hello["serverInfo"]) == ("You are [redacted].", {"name": "[redacted]"})
 
 
 def test_no_page_has_a_secret_that_the_server_repeats(folder: Path, url: str) -> None:
