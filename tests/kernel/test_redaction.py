@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signet.kernel.redaction import SecretRedactor, redact_labelled
+from signet.kernel.redaction import MAX_ECHOES, SecretRedactor, redact_labelled
 
 SECRET = 'tok/en+"1\\2 é😀=345'
 SPELLINGS = {
@@ -112,3 +115,86 @@ def test_a_secret_at_the_end_of_what_is_searched_is_not_cut_in_two(spelling: str
         found = veil.beginning("token=" + "x" * at + " " + spelling + " " * 20_000, 250)
 
         assert "token=[redacted] [redacted]".startswith(found.strip())
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(alphabet='ab"\\/é😀 hunter-two1'),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(alphabet='k"\\'), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def strings_in(value: object) -> list[str]:
+    if isinstance(value, dict):
+        return [*value, *(one for inner in value.values() for one in strings_in(inner))]
+    if isinstance(value, list):
+        return [one for inner in value for one in strings_in(inner)]
+    return [value] if isinstance(value, str) else []
+
+
+def with_secret(value: object, secret: str) -> object:
+    """Return a value with a secret in each of its strings."""
+    if isinstance(value, dict):
+        return {f"{key}{secret}{number}": with_secret(one, secret) for number, (key, one) in enumerate(value.items())}
+    if isinstance(value, list):
+        return [with_secret(one, secret) for one in value]
+    return f"\\{value}{secret}\\" if isinstance(value, str) else value
+
+
+@given(
+    VALUES,
+    st.sampled_from(["hunter-two1", '"q\\uote"/1', "12345678", "!!!!!!!!", "пароль-пароль", SECRET]),
+    st.booleans(),
+)
+def test_a_message_keeps_all_but_its_secrets(value: object, secret: str, is_ascii: bool) -> None:
+    veil = SecretRedactor([secret])
+    held = with_secret(value, secret)
+    text = json.dumps(held, ensure_ascii=is_ascii).encode()
+
+    redacted = veil.message(text)
+
+    assert [one for one in strings_in(json.loads(redacted)) if secret in one] == []
+    assert re.sub(rb'"(?:[^"\\]|\\.)*"', b"", redacted) == re.sub(rb'"(?:[^"\\]|\\.)*"', b"", text)
+
+
+@given(VALUES)
+def test_a_message_without_a_secret_is_the_same_object(value: object) -> None:
+    text = json.dumps(value).encode()
+
+    assert SecretRedactor(["correct horse", "battery_staple9"]).message(text) is text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (b'{"n":12345678,"s":"12345678"}', b'{"n":12345678,"s":"[redacted]"}'),
+        (b'["a\\\\/b1c2d3e4", 1.50]', b'["a[redacted]", 1.50]'),
+        (b'{"\\u0068unter2two": "\\u0068\\u0075nter2tw\\u006f"}', b'{"[redacted]": "[redacted]"}'),
+        (b'{"text":"{\\"a\\":\\"\\\\/b1c2d3e4\\"}"}', b'{"text":"{\\"a\\":\\"[redacted]\\"}"}'),
+        (b'"\\ud800hunter2two"', b'"\\ud800[redacted]"'),
+        (b'"hunter2two', b'"[redacted]'),
+        (b"hunter2two", b"hunter2two"),
+    ],
+)
+def test_a_message_stays_json(text: bytes, expected: bytes) -> None:
+    veil = SecretRedactor(["12345678", "/b1c2d3e4", "hunter2two"])
+
+    assert veil.message(text) == expected
+
+
+def test_a_message_of_nothing_but_secrets_is_redacted_with_bounded_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    veil = SecretRedactor(["hunter2two"])
+    count = 0
+    plain = SecretRedactor._string
+
+    def counted(self: SecretRedactor, string: bytes) -> bytes:
+        nonlocal count
+        count += 1
+        return plain(self, string)
+
+    monkeypatch.setattr(SecretRedactor, "_string", counted)
+
+    redacted = veil.message(json.dumps(["hunter2two"] * 100_000).encode())
+
+    assert json.loads(redacted) == ["[redacted]"] * 100_000
+    assert count == MAX_ECHOES

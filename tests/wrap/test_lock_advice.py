@@ -64,7 +64,7 @@ def shell(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
 
 
 def call(folder: Path, words: tuple[str, ...], tool: str) -> tuple[str, str]:
-    """Return the answer to a call, and the log."""
+    """Return the answer to a call, if there is one, and the log."""
     said = [INITIALIZE, rpc("tools/call", {"name": tool, "arguments": {"city": "Oslo"}}, request_id=2)]
     done = subprocess.run(
         [SIGNET, *words],
@@ -76,13 +76,14 @@ def call(folder: Path, words: tuple[str, ...], tool: str) -> tuple[str, str]:
         timeout=PATIENCE_S,
         check=False,
     )
-    return done.stdout.splitlines()[-1], done.stderr
+    return (done.stdout.splitlines() or [""])[-1], done.stderr
 
 
 def advice(log: str, action: str) -> list[str]:
-    """Return the commands that the log advises."""
+    """Return the commands that the log advises, or the error with which the start was refused."""
     quoted = re.findall(rf' {action}=("(?:[^"\\]|\\.)*")', log)
-    return [json.loads(one) for one in quoted]
+    refused = re.findall(r"; (?:write|pin) it: (.*)", log) if action == "pin" else []
+    return [*(json.loads(one) for one in quoted), *refused]
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -158,11 +159,10 @@ def test_the_words_for_a_server_have_its_source_and_no_secret() -> None:
 
 def test_a_command_that_does_not_fit_into_a_line_is_not_cut(folder: Path) -> None:
     """The line of the log is bounded: a long command has a line of its own, and a longer one none."""
-    lock = ("--lock-file", "l" * 200)
-    middle = "a" * (1_690 - len(shlex.join((SIGNET, "lock", *lock, "--", *COMMAND))))
+    middle = "a" * (1_690 - len(shlex.join((SIGNET, "lock", "--", *COMMAND))))
     long = "b" * 3_000
 
-    logs = [call(folder, (*WRAP, *lock, "--", *COMMAND, word), "weather")[1] for word in (middle, long)]
+    logs = [call(folder, (*WRAP, "--", *COMMAND, word), "weather")[1] for word in (middle, long)]
 
     assert [middle in line for line in logs[0].splitlines() if "lock.advice" in line] == [True]
     assert ("lock.missing" in logs[1], "b" * 100 in logs[1]) == (True, False)

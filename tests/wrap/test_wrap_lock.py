@@ -50,21 +50,25 @@ def reached(answer: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("word", "why"),
+    ("word", "field", "why"),
     [
-        ("argument", "units"),
-        ("required", "units"),
-        ("field", "sky"),
-        ("hidden", "U+200B"),
-        ("destination", "evil.example"),
-        ("rename", "forecast"),
-        ("annotations", "readOnlyHint"),
+        ("argument", "widened: inputSchema", "units"),
+        ("required", "breaking: inputSchema", "units"),
+        ("field", "breaking: outputSchema", "sky"),
+        ("hidden", "widened: description", "U+200B"),
+        ("destination", "widened: description", "evil.example"),
+        ("rename", "under another name", "forecast"),
+        ("annotations", "widened: annotations", "readOnlyHint"),
     ],
 )
-def test_a_change_that_widens_or_breaks_is_blocked_until_it_is_accepted(lock: Path, word: str, why: str) -> None:
+def test_a_change_that_widens_or_breaks_is_blocked_until_it_is_accepted(
+    lock: Path, word: str, field: str, why: str
+) -> None:
+    """A model reads which field changed, and no new word; the operator reads the change in the log."""
     listed, answer, log = seen(lock, word)
 
-    assert why in blocked(answer)
+    assert field in blocked(answer)
+    assert why not in blocked(answer)
     assert blocked(answer).endswith("; ask the operator of this server to review the change")
     assert "signet lock" not in blocked(answer), "a model with a shell could approve the change itself"
     assert (listed[0]["name"], listed[0]["description"]) == ("weather", PINNED)

@@ -169,7 +169,7 @@ def test_no_secret_of_the_environment_and_no_labelled_one_is_on_the_tape(tmp_pat
         live, _ = ask("tools/call", {"name": "leak", "arguments": {"password": "given-canary"}})
         pipe.finish()
 
-    assert CANARY in live["result"]["content"][0]["text"]
+    assert json.loads(live["result"]["content"][0]["text"])["says"] == "[redacted]"
     written = b"".join(path.read_bytes() for path in tape.iterdir())
     assert b"leak" in written
     assert [word for word in (b"canary/", b"labelled-canary", b"given-canary") if word in written] == []

@@ -18,6 +18,7 @@ from signet.catalogue import TOOLSETS
 from signet.kernel.redaction import redact_user_info
 from signet.kernel.setting_types import split_list
 from signet.kernel.settings import Setting
+from signet.lock.file import DEFAULT_PATH
 from signet.settings import known_settings
 
 __all__ = ["serve_words", "wrap_words"]
@@ -51,7 +52,9 @@ def wrap_words(args: argparse.Namespace, *, for_display: bool) -> tuple[str, ...
     words = ["wrap"]
     for flag, _, facts in FLAGS:
         value = getattr(args, facts.get("dest") or flag.removeprefix("--").replace("-", "_"))
-        if flag in NOT_PASSED_ON or not value or (value == facts.get("default") and flag != LOCK_FILE):
+        if flag == LOCK_FILE and value is None:
+            value = DEFAULT_PATH
+        if flag in NOT_PASSED_ON or not value or value == facts.get("default"):
             continue
         for one in value if isinstance(value, list) else [value]:
             words += _flag_words(flag, one, for_display=for_display)

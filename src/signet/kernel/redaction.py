@@ -6,9 +6,11 @@ Letters and digits have one spelling. Other characters may also be escaped, as i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache, cached_property
 from typing import Final
+
+import msgspec
 
 from .secret_shapes import NAMES, secret_spans
 
@@ -32,6 +34,13 @@ SEARCHED_CHARS: Final = 8_192
 """The part of a text of which the beginning is kept that is searched for secrets."""
 MAX_BMP_CODE: Final = 0xFFFF
 """The last character of the Basic Multilingual Plane; JSON escapes the characters beyond it as surrogate pairs."""
+
+MAX_ECHOES: Final = 1_000
+"""The places in one message that are redacted string by string; behind them, secrets are cut out of its bytes."""
+ESCAPE: Final = rb"\u00"
+ESCAPED_LETTER: Final = re.compile(rb"\\u00(?:3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa])")
+"""A letter or a digit that JSON need not escape."""
+QUOTE: Final = b'"'
 
 _IS: Final = r"""["']?[ \t]*[:=][ \t]*"""
 
@@ -104,6 +113,54 @@ class SecretRedactor:
                 data = pattern.sub(REDACTED.encode(), data)
         return data
 
+    def message(self, data: bytes) -> bytes:
+        """Return a JSON text with every secret in its strings replaced; all else keeps its bytes, numbers too.
+
+        A message without a secret is only searched: the same object is returned.
+        """
+        if not any(needle in data for needle in self._needles) and (
+            ESCAPE not in data or ESCAPED_LETTER.search(data) is None
+        ):
+            return data
+        # Of the same length, and each quotation mark that is left begins or ends a string.
+        masked = data.replace(rb"\\", b"..").replace(rb"\"", b"..")
+        parts: list[bytes] = []
+        done = outside = 0
+        for number, at in enumerate(self._hits(data)):
+            if number == MAX_ECHOES:
+                return b"".join((*parts, self.data(data[done:])))
+            if at < outside:
+                continue
+            if masked.count(QUOTE, outside, at) % 2:
+                start, end = masked.rfind(QUOTE, outside, at), masked.find(QUOTE, at) + 1 or len(data)
+                parts += [data[done:start], self._string(data[start:end])]
+                done = outside = end
+            else:
+                outside = at
+        return b"".join((*parts, data[done:]))
+
+    def _hits(self, data: bytes) -> Iterator[int]:
+        """Return the places where a secret may be, in order."""
+        from heapq import merge
+
+        escaped = (match.start() for match in ESCAPED_LETTER.finditer(data))
+        return merge(escaped, *[_places(data, needle) for needle in self._needles])
+
+    def _string(self, string: bytes) -> bytes:
+        """Return a string of a JSON text with every secret replaced."""
+        try:
+            text = msgspec.json.decode(string, type=str)
+        except ValueError:
+            return self.data(string)
+        redacted = self.text(text)
+        return string if redacted == text else msgspec.json.encode(redacted)
+
+    @cached_property
+    def _needles(self) -> tuple[bytes, ...]:
+        """The bytes of which a message with a secret has some."""
+        parts = {part for secret in self._secrets for part in _parts_to_find(secret)}
+        return tuple(map(_bytes_of, parts))
+
     @cached_property
     def _texts(self) -> list[tuple[str, re.Pattern[str]]]:
         """Pair the longest plain part of each secret, which is searched first, with the pattern of its spellings."""
@@ -117,6 +174,25 @@ class SecretRedactor:
 def _bytes_of(text: str) -> bytes:
     """Return the bytes of a text, which may come from an environment variable that is not UTF-8."""
     return text.encode(errors="surrogateescape")
+
+
+def _places(data: bytes, needle: bytes) -> Iterator[int]:
+    at = data.find(needle)
+    while at >= 0:
+        yield at
+        at = data.find(needle, at + len(needle))
+
+
+def _parts_to_find(secret: str) -> tuple[str, ...]:
+    """Return what some part of a secret looks like in a message, in each of its spellings."""
+    plain = _plain_part(secret)
+    first = secret.strip()[:1]
+    return (plain,) if plain else (first, _json_escape(first), _json_escape(first).upper().replace("U", "u", 1))
+
+
+def _json_escape(char: str) -> str:
+    """Return a character as JSON escapes it by its number; of one beyond the first plane, the first half."""
+    return f"\\u{char.encode('utf-16-be', errors='replace')[:2].hex()}"
 
 
 def _plain_part(secret: str) -> str:

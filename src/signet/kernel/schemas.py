@@ -68,7 +68,7 @@ class ContractError(ValueError):
 class Contract:
     """One compiled JSON Schema, with what it may cost to check a value."""
 
-    __slots__ = ("_compile", "_parts", "_plain", "_schema", "fingerprint", "free_bytes", "is_valid_at_once")
+    __slots__ = ("_compile", "_parts", "_plain", "_schema", "_wider", "fingerprint", "free_bytes", "is_valid_at_once")
 
     def __init__(self, schema: Any, fingerprint: str, draft: Any = None) -> None:
         """Compile a schema; `draft` is the validator's class where the schema is of an older draft.
@@ -88,7 +88,14 @@ class Contract:
         self.free_bytes = budget.free_bytes
         self._parts: Parts | Draft202012Validator = validator
         self._plain: tuple[Parts, frozenset[str]] | None = None
+        self._wider: Contract | None = None
         self.fingerprint = fingerprint
+
+    def widen(self, other: Contract) -> None:
+        """Take what another contract takes too; of what neither takes, the places are those of this one."""
+        self._wider = other
+        self.is_valid_at_once = partial(_is_either, self.is_valid_at_once, other.is_valid_at_once)
+        self.free_bytes = min(self.free_bytes, other.free_bytes)
 
     def is_valid(self, instance: object, work: int = MAX_WORK) -> bool:
         """Return whether a value keeps the contract; one that takes more than some work to be checked does not.
@@ -101,9 +108,10 @@ class Contract:
         if not work:
             raise OverBudgetError
         try:
-            return self._in_parts().keeps("", self._schema, instance, Spending(work))
+            is_valid = self._in_parts().keeps("", self._schema, instance, Spending(work))
         except OverBudgetError:
-            return False
+            is_valid = False
+        return is_valid or (self._wider is not None and self._wider.is_valid(instance, work))
 
     def places(self, instance: object) -> list[Place]:
         """Return the places where a value breaks the contract, the first ten at most."""
@@ -137,6 +145,10 @@ class Contract:
         """
         if not self.is_valid(instance):
             raise _error_class()(self.places(instance))
+
+
+def _is_either(first: Callable[[object], bool], second: Callable[[object], bool], value: object) -> bool:
+    return first(value) or second(value)
 
 
 class ToolIO(msgspec.Struct, frozen=True):

@@ -11,10 +11,12 @@ from signet.kernel.redaction import REDACTED, redact_secrets, redact_shapes, red
 from signet.kernel.secret_shapes import is_token
 from signet.kernel.secret_values import NAMES_SECRET
 
-__all__ = ["shown_command", "shown_url"]
+__all__ = ["URL", "shown_command", "shown_url"]
 
 URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\s\"']+")
 FLAG: Final = re.compile(r"(-{0,2})([\w.-]{1,80})(=)?(.*)", re.DOTALL)
+FLAG_SECRET: Final = re.compile(rf"(?:{NAMES_SECRET.pattern}|(?:.*[-_])?(?:bearer|pat))", re.IGNORECASE)
+"""The name of a flag whose value is a secret."""
 
 
 def shown_command(words: Sequence[str]) -> tuple[str, ...]:
@@ -23,7 +25,7 @@ def shown_command(words: Sequence[str]) -> tuple[str, ...]:
     is_secret = False
     for word in words:
         match = FLAG.fullmatch(word)
-        names_secret = match is not None and NAMES_SECRET.fullmatch(match[2]) is not None
+        names_secret = match is not None and FLAG_SECRET.fullmatch(match[2]) is not None
         if is_secret and not word.startswith("-"):
             shown.append(REDACTED)
             is_secret = False

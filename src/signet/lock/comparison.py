@@ -15,9 +15,10 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import UNSET, Raw
 
+from .digest import decoded
 from .fields import RANKS, SIDES, FieldChange, Prove, compare_field, prove_here
-from .snapshot import INSTRUCTIONS, KINDS, Entry, Snapshot, compact, name_of, read_entry
-from .words import danger_of
+from .snapshot import INSTRUCTIONS, KINDS, META, Entry, Snapshot, compact, is_pinned, name_of, read_entry
+from .words import danger_of, strings_of
 
 __all__ = ["EntryChange", "compare"]
 
@@ -117,7 +118,7 @@ def _both(kind: str, old: Raw, new: Raw, budget: _Budget) -> Iterator[EntryChang
     except ValueError as error:
         yield EntryChange(kind, name, "breaking", (FieldChange("", "breaking", f"it cannot be read: {error}"),))
         return
-    fields = tuple(_fields(kind, before, after, budget))
+    fields = (*_fields(kind, before, after, budget), *_metadata(old, new))
     if fields:
         verdict: Any = max((field.verdict for field in fields), key=RANKS.__getitem__)
         yield EntryChange(kind, name, verdict, fields, entry=entry)
@@ -132,6 +133,19 @@ def _fields(kind: str, old: Entry, new: Entry, budget: _Budget) -> Iterator[Fiel
         before, after = old.fields.get(field, UNSET), new.fields.get(field, UNSET)
         prove = budget.take() if field in (*SIDES, "arguments") else None
         yield from compare_field(kind, field, before, after, prove)
+
+
+def _metadata(old: Raw, new: Raw) -> Iterator[FieldChange]:
+    """Yield the change of metadata that has new strings; what else changes in it is not pinned."""
+    before, after = (_metadata_of(one) for one in (old, new))
+    if set(strings_of(after)) - set(strings_of(before)):
+        yield FieldChange(META, "text", "it has new words", UNSET, before, after)
+
+
+def _metadata_of(entry: Raw) -> Any:
+    """Return the metadata of an entry but for what is pinned of it."""
+    meta = decoded(bytes(entry)).get(META) or {}
+    return {key: value for key, value in meta.items() if not is_pinned(key)} if isinstance(meta, dict) else meta
 
 
 def _added(kind: str, name: str, entry: Raw, folded: dict[str, str]) -> EntryChange:

@@ -128,7 +128,9 @@ def _schema(field: str, side: Side, old: Any, new: Any, prove: Prove | None) -> 
         yield FieldChange(field, "widened", f"it takes a new argument: {_named(after - before)}", UNSET, old, new)
     elif verdict.why not in {"unchanged", WORDS_ALONE}:
         yield FieldChange(field, "compatible", verdict.why, UNSET, old, new)
-    yield from _schema_text(field, old, new, verdict.why)
+    # The names of new arguments have been told already, where they widen or break.
+    arguments = {name for path in after - before for name in path} if side == "input" else set[str]()
+    yield from _schema_text(field, old, new, verdict.why, arguments)
 
 
 def _flaw(field: str, old: Any, new: Any, *, is_proven: bool) -> FieldChange | None:
@@ -156,9 +158,9 @@ def _named(paths: set[tuple[str, ...]]) -> str:
     return ", ".join(sorted(".".join(path) for path in paths)[:3])
 
 
-def _schema_text(field: str, old: Any, new: Any, why: str) -> Iterator[FieldChange]:
-    """Yield the change of the words in a schema: of those that are new, and of defaults."""
-    known = set(schema_words(old))
+def _schema_text(field: str, old: Any, new: Any, why: str, told: set[str]) -> Iterator[FieldChange]:
+    """Yield the change of the words in a schema: of those that are new and not told yet, and of defaults."""
+    known = {*schema_words(old), *told}
     words = [word for word in schema_words(new) if word not in known]
     if not words:
         if why == WORDS_ALONE or "default" in why:

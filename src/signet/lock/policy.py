@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal, cast
+from typing import Any, Final, Literal, cast
 
 import msgspec
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, Raw
 
 from .comparison import EntryChange, compare
 from .digest import canonical, decoded
 from .fields import RANKS, Prove, prove_here
 from .file import LockedServer
 from .shown import visible
-from .snapshot import KINDS, Snapshot, name_of
+from .snapshot import KINDS, Snapshot
+from .words import strings_of
 
 __all__ = ["Judgement", "LockPolicy", "Note", "describe", "is_blocked", "judge", "parse_policy", "word_of"]
 
@@ -22,6 +23,20 @@ MAX_WHY_CHARS: Final = 200
 MAX_EXAMPLE_CHARS: Final = 200
 LET_THROUGH: Final = frozenset(("compatible", "text"))
 PENDING: Final = "changed since it was pinned, and the change is still being compared: call it again in a few seconds"
+FIELDS: Final = frozenset(
+    (
+        "name", "title", "description", "inputSchema", "outputSchema", "annotations", "icons", "execution", "arguments",
+        "uri", "uriTemplate", "mimeType", "instructions", "_meta", "_meta.ui", "_meta.ui/resourceUri"
+    )
+)  # fmt: skip
+"""The members of entries that have a meaning; others are named by the server."""
+CAPABILITIES: Final = frozenset(
+    (
+        "tools", "prompts", "resources", "logging", "completions", "tasks", "experimental", "extensions", "listChanged",
+        "subscribe", "list", "cancel", "requests", "call"
+    )
+)  # fmt: skip
+"""The names that the protocol has for what a server can do."""
 
 
 class LockPolicy(msgspec.Struct, frozen=True):
@@ -31,6 +46,8 @@ class LockPolicy(msgspec.Struct, frozen=True):
     """About changes of words: the pinned words are served and it is noted, or the entry is blocked."""
     is_off: bool = False
     """Whether the lock is left aside."""
+    is_required: bool = False
+    """Whether there must be a lock; one that is there must know every server in any case."""
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -45,29 +62,37 @@ class Judgement(msgspec.Struct, frozen=True):
     """What is served of a server."""
 
     served: Snapshot
-    """What is listed: the pinned entries, those with compatible changes as they are now."""
+    """What is listed: the pinned entries, with no string that is not pinned."""
     blocked: Mapping[tuple[str, str], str]
-    """Why an entry cannot be used, by its kind and name: sentences for callers, which name no command."""
+    """Why an entry cannot be used, by its kind and name: sentences for callers, without a new word or a command."""
     notes: tuple[Note, ...]
     """Lines for the log."""
     changes: int = 0
     """The number of entries that differ from the pinned ones."""
     pending: frozenset[tuple[str, str]] = frozenset()
     """The entries that are blocked only as long as a changed schema is being compared, by kind and name."""
+    wider: Mapping[str, Raw] = {}
+    """The new input schemas of tools that take more values than the pinned ones, by name; they are never listed."""
 
 
 def parse_policy(text: str) -> LockPolicy:
-    """Return the policy that `--lock` states.
+    """Return the policy that `--lock` states: `off`, or `require`, `text=note` and `text=block` with commas between.
 
     Raises:
         ValueError: it is none.
     """
     if text == "off":
         return LockPolicy(is_off=True)
-    key, _, value = text.partition("=")
-    if key != "text" or value not in {"note", "block"}:
-        raise ValueError(f"'{text[:40]}' is no policy of the lock: write text=note, text=block or off")
-    return LockPolicy(cast("Literal['note', 'block']", value))
+    policy = LockPolicy()
+    for word in text.split(","):
+        if word == "require":
+            policy = msgspec.structs.replace(policy, is_required=True)
+        elif word in {"text=note", "text=block"}:
+            texts = cast("Literal['note', 'block']", word.removeprefix("text="))
+            policy = msgspec.structs.replace(policy, text=texts)
+        else:
+            raise ValueError(f"'{text[:40]}' is no policy of the lock: write text=note, text=block, require or off")
+    return policy
 
 
 def is_blocked(change: EntryChange, policy: LockPolicy) -> bool:
@@ -81,26 +106,59 @@ def judge(locked: LockedServer, now: Snapshot, policy: LockPolicy, prove: Prove 
     """Decide what is served of a server, by what was pinned of it and what it says now."""
     if policy.is_off:
         return Judgement(now, {}, ())
-    changes = compare(locked.snapshot, now, prove)
+    pinned = locked.snapshot
+    changes = compare(pinned, now, prove)
     blocked: dict[tuple[str, str], str] = {}
+    wider: dict[str, Raw] = {}
     pending = frozenset((one.kind, one.name) for one in changes if one.verdict == "pending")
-    notes = list(_facts(locked.snapshot, now))
+    notes = list(_facts(pinned, now))
     for change in changes:
         if (change.kind, change.name) in pending:
             blocked[change.kind, change.name] = f"{_subject(change)} {PENDING}"
         elif is_blocked(change, policy):
-            sentence = f"{describe(change)}; ask the operator of this server to review the change"
+            sentence = f"{_for_callers(change)}; ask the operator of this server to review the change"
             blocked |= {(change.kind, name): sentence for name in (change.name, change.was or change.name)}
             notes.append(Note(f"blocked: {describe(change)}", word_of(change)))
         else:
-            kept = "" if change.verdict == "compatible" else "; the pinned words are served until it is accepted"
-            notes.append(Note(f"noted: {describe(change)}{kept}", word_of(change)))
-    served = msgspec.structs.replace(_taken_over(locked.snapshot, changes), **_era(now))
-    return Judgement(served, blocked, tuple(notes), len(changes), pending)
+            wider |= _wider_input(change)
+            kept = "words are" if change.verdict == "text" else "entry is"
+            what = f"noted: {describe(change)}; the pinned {kept} served until it is accepted"
+            notes.append(Note(what, word_of(change)))
+    served = msgspec.structs.replace(
+        pinned, era=now.era, version=now.version, capabilities=only_known(now.capabilities, pinned.capabilities)
+    )
+    return Judgement(served, blocked, tuple(notes), len(changes), pending, wider)
 
 
-def _era(now: Snapshot) -> dict[str, object]:
-    return {"era": now.era, "version": now.version, "capabilities": now.capabilities}
+def _wider_input(change: EntryChange) -> dict[str, Raw]:
+    """Return the new input schema of a tool that was proven to take all that the pinned one takes, and more."""
+    takes_more = any(one.field == "inputSchema" and one.verdict == "compatible" for one in change.fields)
+    if change.kind != "tool" or not takes_more or change.entry is UNSET:
+        return {}
+    schema = msgspec.json.decode(change.entry, type=dict[str, Raw]).get("inputSchema")
+    return {} if schema is None else {change.name: schema}
+
+
+def only_known(now: Raw, pinned: Raw) -> Raw:
+    """Return the capabilities of a server, without what neither the protocol nor the lock has a word for."""
+    try:
+        before = decoded(bytes(pinned))
+        known = {*CAPABILITIES, *strings_of(before)}
+        return Raw(msgspec.json.encode(_only(decoded(bytes(now)), known)))
+    except (ValueError, RecursionError):
+        return pinned
+
+
+def _only(value: Any, known: set[str]) -> Any:
+    if isinstance(value, dict):
+        return {
+            key: _only(one, known)
+            for key, one in value.items()
+            if key in known and (not isinstance(one, str) or one in known)
+        }
+    if isinstance(value, list):
+        return [_only(one, known) for one in value if not isinstance(one, str) or one in known]
+    return value
 
 
 def _facts(old: Snapshot, now: Snapshot) -> list[Note]:
@@ -121,18 +179,23 @@ def _identity(snapshot: Snapshot) -> bytes:
         return info
 
 
-def _taken_over(old: Snapshot, changes: tuple[EntryChange, ...]) -> Snapshot:
-    """Return what was pinned, with the entries whose changes are all compatible as they are now."""
-    newer: dict[tuple[str, str], Raw | UnsetType] = {
-        (one.kind, one.name): one.entry for one in changes if one.verdict == "compatible" and one.entry is not UNSET
-    }
-    if not newer:
-        return old
-    lists = {
-        where: tuple(newer.get((kind, name_of(kind, entry)), entry) for entry in getattr(old, where))
-        for kind, (where, _) in KINDS.items()
-    }
-    return msgspec.structs.replace(old, **lists)
+def _for_callers(change: EntryChange) -> str:
+    """Return what a model may read of a change: the pinned name, and which fields changed, but no word of theirs.
+
+    The operator reads the whole change in the log, and from `signet lock`.
+    """
+    if change.verdict in {"added", "renamed"} and not change.was:
+        return f"this {change.kind} is not pinned"
+    if change.verdict == "renamed":
+        return f"the {change.kind} {_quoted(change.was)} is pinned, and the server has it under another name"
+    if change.verdict == "removed":
+        return describe(change)
+    if change.entry is UNSET and change.kind in KINDS:
+        return f"the server lists a {change.kind} in a way that leaves doubt"
+    subject = f"the {change.kind} {_quoted(change.name)}" if change.name else f"the {change.kind}"
+    named = (one.field if one.field in FIELDS else "another member" for one in change.fields if one.field)
+    fields = ", ".join(dict.fromkeys(one for one in named if one != change.kind))
+    return f"{subject} changed since it was pinned ({change.verdict}{f': {fields}' if fields else ''})"
 
 
 def describe(change: EntryChange) -> str:

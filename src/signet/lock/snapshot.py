@@ -9,7 +9,18 @@ import msgspec
 
 from .digest import canonical, decoded, digest_of
 
-__all__ = ["INSTRUCTIONS", "KINDS", "Entry", "Snapshot", "compact", "entries_of", "name_of", "read_entry"]
+__all__ = [
+    "INSTRUCTIONS",
+    "KINDS",
+    "META",
+    "Entry",
+    "Snapshot",
+    "compact",
+    "entries_of",
+    "is_pinned",
+    "name_of",
+    "read_entry",
+]
 
 INSTRUCTIONS: Final = "instructions"
 KINDS: Final = {
@@ -116,6 +127,11 @@ def read_entry(kind: str, entry: bytes) -> Entry:
     return Entry(name, digest_of(b"{" + whole + b"}"), digests, fields)
 
 
+def is_pinned(name: str) -> bool:
+    """Return whether a member of `_meta` is pinned: it says what a user interface loads."""
+    return name == UI or name.startswith(f"{UI}/")
+
+
 def _pinned(kind: str, value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the fields that are pinned: all but those that change with the content, and of `_meta` the user interface.
 
@@ -129,7 +145,7 @@ def _pinned(kind: str, value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         if key == META:
             if isinstance(part, dict):
                 for name, inner in part.items():
-                    if name == UI or name.startswith(f"{UI}/"):
+                    if is_pinned(name):
                         yield f"{META}.{name}", inner
         elif key == "annotations" and kind in CONTENT and isinstance(part, dict):
             yield key, {name: inner for name, inner in part.items() if name != DATED}

@@ -9,12 +9,23 @@ from typing import Any, Final
 
 from .shown import hidden_characters
 
-__all__ = ["danger_of", "property_paths", "schema_words"]
+__all__ = ["danger_of", "property_paths", "schema_words", "strings_of"]
 
-ANNOTATIONS: Final = frozenset(("title", "description", "default", "examples", "$comment"))
+VOCABULARY: Final = frozenset(
+    (
+        "$schema", "$id", "$ref", "$defs", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveAnchor",
+        "$recursiveRef", "$vocabulary", "$comment", "id", "definitions", "type", "enum", "const", "title",
+        "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "format", "pattern", "minLength",
+        "maxLength", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "contentEncoding",
+        "contentMediaType", "contentSchema", "properties", "patternProperties", "additionalProperties",
+        "unevaluatedProperties", "propertyNames", "required", "minProperties", "maxProperties", "dependentRequired",
+        "dependentSchemas", "dependencies", "items", "prefixItems", "additionalItems", "unevaluatedItems", "contains",
+        "minContains", "maxContains", "minItems", "maxItems", "uniqueItems", "allOf", "anyOf", "oneOf", "not", "if",
+        "then", "else", "object", "array", "string", "number", "integer", "boolean", "null"
+    )
+)  # fmt: skip
+"""The keywords of JSON Schema and the names of its types: no server chose them."""
 MAPS: Final = frozenset(("properties", "patternProperties", "dependentSchemas", "$defs", "definitions"))
-IDENTIFIER: Final = re.compile(r"[\w.$/#+-]{1,64}", re.ASCII)
-"""A name or a code; with a blank, or longer, it can be a sentence."""
 DESTINATION: Final = re.compile(
     r"(?:[a-z][a-z0-9+.-]{1,20}://[^\s\"'<>)\]]{1,200}|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}"
     r"|\bwww\.[\w-]{1,63}(?:\.[\w-]{1,63}){1,8})",
@@ -63,30 +74,35 @@ def _some(names: list[str]) -> str:
 
 
 def schema_words(schema: Any) -> Iterator[str]:
-    """Yield the texts in a schema that a model may take for a sentence: annotations, and what is no identifier."""
-    stack: list[tuple[Any, bool]] = [(schema, False)]
+    """Yield the texts in a schema: every name and every value that is no keyword, since a model reads all of them."""
+    stack = [schema]
     while stack:
-        part, is_annotation = stack.pop()
+        part = stack.pop()
         if isinstance(part, str):
-            if is_annotation or not IDENTIFIER.fullmatch(part):
+            if part not in VOCABULARY:
                 yield part
         elif isinstance(part, list):
-            stack += ((inner, is_annotation) for inner in part)
+            stack += part
         elif isinstance(part, dict):
-            yield from (key for key in part if is_annotation or not IDENTIFIER.fullmatch(key))
-            stack += ((inner, is_annotation or key in ANNOTATIONS) for key, inner in _members(part))
+            stack += part
+            stack += (inner for key, inner in part.items() if not (key == "$schema" and _is_dialect(inner)))
 
 
-def _members(part: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the members of a schema; a property may have the name of an annotation."""
-    for key, inner in part.items():
-        if key == "$schema" and isinstance(inner, str) and DIALECT.fullmatch(inner):
-            continue
-        if key in MAPS and isinstance(inner, dict):
-            yield from (("", one) for one in inner.values())
-            yield "", [name for name in inner if not IDENTIFIER.fullmatch(name)]
-        else:
-            yield key, inner
+def _is_dialect(value: Any) -> bool:
+    return isinstance(value, str) and DIALECT.fullmatch(value) is not None
+
+
+def strings_of(value: Any) -> Iterator[str]:
+    """Yield each string in a JSON value: the names of members too."""
+    stack = [value]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, dict):
+            stack += (*part.values(), *part)
+        elif isinstance(part, list):
+            stack += part
 
 
 def property_paths(schema: Any) -> set[tuple[str, ...]]:

@@ -212,7 +212,7 @@ class Catalogue:
         self._snapshots[server.name] = snapshot
         self._uris.learn(server.name, snapshot)
         prefix = f"{server.name}_" if self._prefixed else ""
-        terms = Terms(server.name, prefix, server.modes, server.runner, self._log, server.learned)
+        terms = Terms(server.name, prefix, server.modes, server.runner, self._log, server.learned, server.wider)
         listed_now = list_tools(snapshot.tools, terms, weighed)
         self._listed[server.name] = [one for one in listed_now if self._is_own(server, one)]
         try:
@@ -275,6 +275,7 @@ class Catalogue:
 
     def _repinned(self, server: WrappedServer) -> None:
         if server.pinned is not None:
+            self._listed.pop(server.name, None)  # what lies behind an equal list may be another
             self._take(server, server.pinned)
 
     @property

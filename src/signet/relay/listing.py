@@ -75,6 +75,8 @@ class Terms(msgspec.Struct, frozen=True):
     note: Note
     learned: Mapping[str, Raw] = {}
     """Output schemas for tools that state none; they are enforced and not listed."""
+    wider: Mapping[str, Raw] = {}
+    """Input schemas that let more values through than the listed ones, and are listed nowhere."""
 
 
 def over_budget(entries: Iterable[Raw]) -> list[Flaws]:
@@ -183,7 +185,8 @@ def _listed(entry: Raw, parts: dict[str, Raw], slug: str, terms: Terms, flaws: F
     )
     used = Bundle(slug, ANYTHING if "input" in flaws else bundle.input, bundle.output)
     promises_output = output is not None and "output" not in flaws
-    compile_io = partial(_compile, used, promises_output=promises_output, note=partial(note, tool=tool.name))
+    told, wider = partial(note, tool=tool.name), terms.wider.get(own_name)
+    compile_io = partial(_compile, used, promises_output=promises_output, note=told, wider=wider)
     return Listed(tool, Raw(on_one_line(entry)), bundle, compile_io, own_name)
 
 
@@ -243,9 +246,13 @@ def _mark(name: str, number: int) -> str:
     return sha256(f"{number} {name}".encode()).hexdigest()[:16]
 
 
-def _compile(bundle: Bundle, *, promises_output: bool, note: Note) -> ToolIO:
+def _compile(bundle: Bundle, *, promises_output: bool, note: Note, wider: Raw | None = None) -> ToolIO:
     """Compile both contracts; a schema that cannot be used is told, and checks nothing."""
     taken = _contract(bundle.input, "input", note)
+    more = _contract(wider, "input", note) if wider is not None and taken is not None else None
+    if taken is not None and more is not None:
+        # A value that both refuse is told by the listed schema: the other has words that nobody accepted.
+        taken.widen(more)
     given = _contract(bundle.output, "output", note) if promises_output else None
     anything = _compiled({})
     return ToolIO(taken or anything, given or anything, None, promises_output=given is not None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +11,7 @@ import msgspec
 
 from signet.advice import advise
 from signet.kernel.protocol import Identity
+from signet.kernel.redaction import SecretRedactor
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Toolbox
 from signet.lock.file import Lock, LockedServer, LockError, read_lock
@@ -20,6 +21,7 @@ from signet.upstream.secret_fields import TEXT_REMOVED
 from .catalogue import Catalogue
 from .judging import Judge, places
 from .link import Link
+from .redacting_link import RedactingLink, echo_redactor, snapshot_without
 from .relay import ServerRelay
 from .server_spec import ServerSpec, Wrapping
 from .wrapped_server import Listeners, WrappedServer
@@ -54,7 +56,7 @@ def open_relay(
     """Return the relay of some servers; none of them is started before somebody needs it.
 
     Raises:
-        LockError: there is a lock that cannot be read.
+        LockError: there is a lock that cannot be read, or knows no server; or a lock that must be there is not.
         LinkError: a tape cannot be recorded or replayed.
         ValueError: the policy of the lock is none, or learned contracts cannot be read.
     """
@@ -65,16 +67,15 @@ def open_relay(
     )
     lock = _lock_of(wrapping, log)
     servers, shared = [], cache(places)
-    for spec in wrapping.servers:
+    for spec in _known(wrapping, lock, log, is_alone=not any(toolbox.groups)):
         locked = lock.servers.get(spec.name) if lock is not None else None
-        links = _Links(spec, secrets, log)
+        links = _Links(spec, secrets, log, echo_redactor(spec))
         links.open_tape(locked)
         server = WrappedServer(spec, links.link, listeners, is_private=wrapping.is_private)
         relay.on_close.append(links.close)
         if locked is not None:
+            locked = msgspec.structs.replace(locked, snapshot=snapshot_without(links.redactor, locked.snapshot))
             relay.on_close.append(_pin(server, locked, wrapping, log, shared).close)
-        elif lock is not None:
-            _tell_unpinned(spec, wrapping, log)
         servers.append(server)
     prefixed, limited = wrapping.prefixed, wrapping.limited
     made = partial(Catalogue, servers, toolbox, registry, identity, prefixed=prefixed, limited=limited)
@@ -82,19 +83,49 @@ def open_relay(
     return relay
 
 
-def _tell_unpinned(spec: ServerSpec, wrapping: Wrapping, log: Log) -> None:
-    why = f"{wrapping.lock_file} pins no server of this name"
-    _tell(log, "lock.unpinned", {"server": spec.name, "why": why}, _advice("accept", [spec], wrapping, name=spec.name))
+def _known(wrapping: Wrapping, lock: Lock | None, log: Log, *, is_alone: bool) -> list[ServerSpec]:
+    """Return the servers that are served: without a lock all; with one those that it knows, and recordings.
+
+    Raises:
+        LockError: it knows none of them, and there is nothing else to serve.
+    """
+    specs = list(wrapping.servers)
+    if lock is None:
+        return specs
+    is_required = parse_policy(wrapping.lock).is_required
+    unknown = [spec for spec in specs if spec.name not in lock.servers and (is_required or not spec.tape)]
+    served = [spec for spec in specs if spec not in unknown]
+    names = ", ".join(f"'{spec.name}'" for spec in unknown)
+    if unknown and not served and is_alone:
+        name = unknown[0].name if len(unknown) == 1 else ""
+        advised = _advice("accept" if name else "accept_all", unknown, wrapping, name=name)
+        raise LockError(f"{wrapping.lock_file} does not pin {names}{_as_command('pin it', advised)}")
+    for spec in specs:
+        if spec.name not in lock.servers:
+            why = f"{wrapping.lock_file} does not pin this server"
+            why += "" if spec in served else ": it is not served until it is pinned"
+            advised = _advice("accept", [spec], wrapping, name=spec.name)
+            _tell(log, "lock.unpinned", {"server": spec.name, "why": why}, advised)
+    return served
+
+
+def _as_command(what: str, advised: Mapping[str, str]) -> str:
+    """Return the end of a sentence: what to do, and the command for it if there is one."""
+    return "".join(f"; {what}: {command}" for command in advised.values())
 
 
 def _lock_of(wrapping: Wrapping, log: Log) -> Lock | None:
-    if parse_policy(wrapping.lock).is_off:
+    policy = parse_policy(wrapping.lock)
+    if policy.is_off:
         return None
     try:
         os.lstat(wrapping.lock_file)
     except FileNotFoundError:
-        why = f"there is no {wrapping.lock_file}, so that nothing is pinned"
-        _tell(log, "lock.missing", {"why": why}, _advice("pin", wrapping.servers, wrapping))
+        pin = _advice("pin", wrapping.servers, wrapping)
+        path = os.path.abspath(wrapping.lock_file)
+        if wrapping.lock_is_named or policy.is_required:
+            raise LockError(f"there is no lock {path}{_as_command('write it', pin)}") from None
+        _tell(log, "lock.missing", {"why": f"there is no {path}, so that nothing is pinned"}, pin)
         return None
     except (OSError, ValueError):
         pass  # There may be one behind what cannot be looked at: reading it says why it cannot be.
@@ -147,8 +178,8 @@ def _pin(
         if len(fresh) > MAX_NOTES:
             more = f"{len(fresh) - MAX_NOTES} more changes"
             _tell(log, "lock.note", {"server": server.name, "what": more}, _advice("show", specs, wrapping))
-        if judgement.served != server.pinned:
-            server.pinned = judgement.served
+        if (judgement.served, judgement.wider) != (server.pinned, server.wider):
+            server.pinned, server.wider = judgement.served, judgement.wider
             if server.on_repinned is not None:
                 server.on_repinned()
 
@@ -163,6 +194,8 @@ class _Links(msgspec.Struct):
     spec: ServerSpec
     secrets: tuple[str, ...]
     log: Log
+    redactor: SecretRedactor | None = None
+    """Removes the secrets of the operator from what the server says."""
     recorded: TapeWriter | None = None
     replayed: TapeReader | None = None
 
@@ -209,6 +242,8 @@ class _Links(msgspec.Struct):
             from .child_link import ChildLink
 
             link = ChildLink(spec, lambda line: log("server.stderr", line=line))
+        if self.redactor is not None:
+            link = RedactingLink(link, self.redactor)
         if self.recorded is None:
             return link
         from .recording_link import RecordingLink

@@ -185,7 +185,8 @@ class ServerRelay:
         if told is not None:
             return told
         answer, dialogue = await server.exchange(method, raw, request, may_repeat=reads, more=more)
-        return in_era(request, answer, dialogue)
+        info = dialogue.hello.get("serverInfo") if server.pinned is None else server.pinned.server_info
+        return in_era(request, answer, dialogue, info)
 
     async def _journalled(
         self, request: RpcRequest, answering: Coroutine[Any, Any, Answer], *, is_counted: bool = False

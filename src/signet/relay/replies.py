@@ -122,8 +122,8 @@ def _result_in_era(reply: Relayed, modern: bool, *, server_info: Raw | None) -> 
     return for_modern("tools/call", reply.body, server_info) if modern else for_handshake("tools/call", reply.body)
 
 
-def in_era(request: RpcRequest, answer: Answer, dialogue: Dialogue) -> Answer:
-    """Return an answer as the era of the caller writes it."""
+def in_era(request: RpcRequest, answer: Answer, dialogue: Dialogue, server_info: Raw | None) -> Answer:
+    """Return an answer as the era of the caller writes it; the server names itself in it as given."""
     if dialogue.modern == request.era.modern:
         return answer
     if answer.error is not None:
@@ -132,5 +132,5 @@ def in_era(request: RpcRequest, answer: Answer, dialogue: Dialogue) -> Answer:
     if request.era.modern:
         if bytes(members(result).get("resultType", b"")) == b'"input_required"':
             return answer
-        return Answer(Raw(for_modern(request.method, result, dialogue.hello.get("serverInfo"))))
+        return Answer(Raw(for_modern(request.method, result, server_info)))
     return Answer(Raw(for_handshake(request.method, result)))

@@ -27,6 +27,7 @@ from signet.upstream.mcp_client import HttpTransport, McpClient, StdioTransport
 from signet.upstream.mcp_messages import check_names
 from signet.upstream.server_process import ServerProcess
 
+from .redacting_link import echo_redactor, snapshot_without
 from .server_spec import ServerSpec
 from .spec_secrets import without_secrets
 
@@ -156,16 +157,20 @@ def take_snapshot(spec: ServerSpec, timeout_s: float) -> Snapshot:
         raise SnapshotError(f"'{spec.name}' has neither a command nor a URL: it cannot be asked")
     end_s = time.monotonic() + timeout_s
     try:
-        if spec.era != "handshake":
-            snapshot = _try_modern(spec, end_s, timeout_s)
-            if snapshot is not None:
-                return snapshot
-        with _connected(spec) as transport:
-            asking = _Asking(transport, HANDSHAKE_VERSIONS[-1], end_s)
-            return asking.snapshot(asking.hello(), "handshake")
+        return snapshot_without(echo_redactor(spec), _snapshot(spec, end_s, timeout_s))
     except FAILURES as error:
         why = visible(str(error) or type(error).__name__, keep="")[:MAX_REASON_CHARS]
         raise SnapshotError(f"the server '{spec.name}' cannot be read: {without_secrets(spec, why)}") from None
+
+
+def _snapshot(spec: ServerSpec, end_s: float, timeout_s: float) -> Snapshot:
+    if spec.era != "handshake":
+        snapshot = _try_modern(spec, end_s, timeout_s)
+        if snapshot is not None:
+            return snapshot
+    with _connected(spec) as transport:
+        asking = _Asking(transport, HANDSHAKE_VERSIONS[-1], end_s)
+        return asking.snapshot(asking.hello(), "handshake")
 
 
 def _try_modern(spec: ServerSpec, end_s: float, timeout_s: float) -> Snapshot | None:

@@ -58,8 +58,10 @@ class Wrapping(msgspec.Struct, frozen=True, kw_only=True):
     prefixed: bool = False
     """Whether names of tools and prompts begin with the server's name."""
     lock_file: str = "signet.lock"
+    lock_is_named: bool = False
+    """Whether the operator named the lock file, which must be there then."""
     lock: str = "text=note"
-    """The policy of the lock: `text=note`, `text=block` or `off`."""
+    """The policy of the lock: `text=note`, `text=block`, `require`, several of them with commas, or `off`."""
     limited: tuple[str, ...] = ()
     """The names of tools that have limits and are of no toolset: slugs, or names as they are listed."""
     is_private: bool = False

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
+from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
+from urllib.parse import parse_qsl, urlsplit
 
-from signet.kernel.redaction import REDACTED, SecretRedactor, redact_secrets, redact_user_info
+from signet.kernel.redaction import MIN_CHARS, REDACTED, SecretRedactor, redact_secrets, redact_user_info
 from signet.kernel.secret_shapes import is_token
 from signet.kernel.secret_values import NAMES_SECRET, secrets_inside
-from signet.lock.address import shown_command, shown_url
+from signet.lock.address import URL, shown_command, shown_url
 from signet.lock.file import DEFAULT_PATH as LOCK_FILE
 from signet.upstream.secret_fields import secret_parameters
 
 from .server_name import default_name
 from .server_spec import ServerSpec
 
-__all__ = ["lock_words", "secrets_of", "shown_source", "without_secrets"]
+__all__ = ["echoed_secrets", "lock_words", "secrets_of", "shown_source", "without_secrets"]
 
 SECRET_VARIABLE: Final = re.compile(
     r"(?:.*_)?(?:KEY|AUTH|PASS|PASSPHRASE|PAT|PWD|CREDENTIALS?|DSN)(?:_.*)?", re.IGNORECASE
@@ -26,11 +28,22 @@ CONFIG_FILE: Final = "signet.toml"
 """The file that every command reads without being told."""
 URL_SIGNS: Final = re.compile(r"[/?&=#]")
 LOOKS_RANDOM: Final = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])[A-Za-z0-9_+=.-]{20,}")
+URL_KEY: Final = re.compile(r".*(?:key|auth|pass|passphrase|pat|pwd|credentials?|sig|signature|jwt)", re.IGNORECASE)
+"""Names of parameters of a URL that mean a secret, beside those that mean one everywhere."""
+IDENTITY: Final = re.compile(r".*(?:id|ref|name)", re.IGNORECASE)
+"""Names of parameters whose value is not secret, however random it looks: answers have to repeat it."""
+PLAIN_HEADERS: Final = frozenset(
+    ("accept-charset", "accept-language", "cache-control", "date", "dnt", "from", "origin", "pragma", "referer",
+     "user-agent", "via")
+)  # fmt: skip
+"""Headers whose values are no secrets."""
+PLACE: Final = re.compile(r"(?:~|\.{1,2})?(?:/[\w.@ -]+)+/?")
+"""A path, as some variables with the name of a secret have one: `SSH_AUTH_SOCK`, `PWD`."""
 
 
 def secrets_of(spec: ServerSpec) -> tuple[str, ...]:
     """Return the texts that must be written nowhere, the values of headers with and without their scheme."""
-    found = list(_hidden(spec.command))
+    found = [*_hidden(spec.command), *echoed_secrets(spec)]
     for _, value in spec.headers:
         found += (value, value.rpartition(" ")[2])
     for name, value in spec.env:
@@ -40,6 +53,66 @@ def secrets_of(spec: ServerSpec) -> tuple[str, ...]:
         found += (part for part in URL_SIGNS.split(text) if is_token(part))
         found += secret_parameters(text)
     return tuple(dict.fromkeys(text for text in found if text.strip()))
+
+
+def echoed_secrets(spec: ServerSpec) -> tuple[str, ...]:
+    """Return the texts that callers must not get although the server may repeat them.
+
+    They are fewer than those that are written nowhere: of a server's answers nothing may be missing that is no secret.
+    """
+    found: list[str] = []
+    for name, value in spec.headers:
+        if name.lower() not in PLAIN_HEADERS:
+            found += _spellings(value)
+    for name, value in spec.env:
+        if _names_secret(name) and not PLACE.fullmatch(value):
+            found += _spellings(value)
+    for hidden in _hidden(spec.command):
+        found += _spellings(hidden)
+    for text in (*spec.command, spec.url):
+        for url in URL.findall(text):
+            found += _of_url(url)
+    return tuple(dict.fromkeys(text for text in found if len(text.strip()) >= MIN_CHARS))
+
+
+def _spellings(value: str) -> Iterator[str]:
+    """Yield the value of a header or a variable, and what it has inside: a token, a password, the values of cookies."""
+    yield value
+    scheme, _, rest = value.strip().rpartition(" ")
+    yield rest
+    if scheme.lower().endswith("basic"):
+        yield from _decoded(rest)
+    if "=" in value and (";" in value or not scheme):
+        yield from (part.strip().partition("=")[2] for part in value.split(";"))
+
+
+def _decoded(credentials: str) -> Iterator[str]:
+    """Yield the name and the password of Basic authentication, and the password alone."""
+    try:
+        pair = b64decode(credentials, validate=True).decode()
+    except ValueError:
+        return
+    yield pair
+    yield pair.partition(":")[2]
+
+
+def _of_url(text: str) -> Iterator[str]:
+    """Yield the keys in a URL: its user, its password, its tokens, and the values of parameters that mean a secret."""
+    try:
+        query = urlsplit(text).query
+        pairs = parse_qsl(query)
+    except ValueError:
+        return
+    for info in secrets_inside(text):
+        yield info
+        yield b64encode(info.encode()).decode() if ":" in info else ""  # as clients send it
+    yield from (part for part in URL_SIGNS.split(text) if is_token(part))
+    raw = dict(pair.partition("=")[::2] for pair in query.split("&"))
+    for name, value in pairs:
+        looks_random = LOOKS_RANDOM.fullmatch(value) is not None and not IDENTITY.fullmatch(name)
+        if _names_secret(name) or URL_KEY.fullmatch(name) or looks_random:
+            yield value
+            yield raw.get(name, "")
 
 
 def without_secrets(spec: ServerSpec, sentence: str) -> str:
@@ -87,8 +160,11 @@ def _shown_variable(name: str, value: str, environ: Mapping[str, str]) -> str:
 
 def _is_secret(name: str, value: str) -> bool:
     """Return True for a variable whose name means a secret, or whose value looks like one."""
-    means_secret = NAMES_SECRET.fullmatch(name) or SECRET_VARIABLE.fullmatch(name)
-    return means_secret is not None or LOOKS_RANDOM.fullmatch(value) is not None
+    return _names_secret(name) or LOOKS_RANDOM.fullmatch(value) is not None
+
+
+def _names_secret(name: str) -> bool:
+    return (NAMES_SECRET.fullmatch(name) or SECRET_VARIABLE.fullmatch(name)) is not None
 
 
 def _hidden(command: tuple[str, ...]) -> Iterator[str]:

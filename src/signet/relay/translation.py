@@ -15,7 +15,15 @@ from signet.kernel.wire import encode
 
 from .messages import HOP, members
 
-__all__ = ["CACHEABLE", "capabilities_for", "error_in_era", "for_handshake", "for_modern", "listed_for_handshake"]
+__all__ = [
+    "CACHEABLE",
+    "capabilities_for",
+    "error_in_era",
+    "for_handshake",
+    "for_modern",
+    "listed_for_handshake",
+    "with_server_info",
+]
 
 CACHEABLE: Final = frozenset(
     {
@@ -28,6 +36,9 @@ CACHEABLE: Final = frozenset(
     }
 )
 """The methods whose results say how long they may be kept, in the modern era."""
+SERVER_INFO: Final = SERVER_INFO_KEY.encode()
+ESCAPE: Final = b"\\u"
+"""The beginning of an escaped letter: a key may be written with such letters."""
 RESOURCE_NOT_FOUND: Final = -32002
 INVALID_PARAMS: Final = -32602
 
@@ -61,6 +72,18 @@ def for_handshake(method: str, result: Raw | bytes) -> bytes:
         # Clients of that era take an object alone; the text says the same.
         del parts["structuredContent"]
     return encode(parts)
+
+
+def with_server_info(result: Raw, info: Raw) -> Raw:
+    """Return a result in which the server names itself in this way, if it names itself; else the same object."""
+    text = bytes(result)
+    if SERVER_INFO not in text and ESCAPE not in text:
+        return result
+    parts: dict[str, Any] = dict(members(result))
+    meta: dict[str, Any] = dict(members(parts.get("_meta")))
+    if SERVER_INFO_KEY not in meta or bytes(meta[SERVER_INFO_KEY]) == bytes(info):
+        return result
+    return Raw(encode({**parts, "_meta": {**meta, SERVER_INFO_KEY: info}}))
 
 
 def listed_for_handshake(tool: Raw) -> Raw:

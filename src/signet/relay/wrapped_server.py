@@ -24,8 +24,9 @@ from .conversation import Conversations, reply_to
 from .declared_names import DeclaredNames
 from .dialogue import Answer, Dialogue, Exchange, Hooks, LostError
 from .learned import learned_outputs
-from .link import Link
+from .link import Link, LinkError
 from .negotiation import CALLERS, Introduction, introduce
+from .own_words import own_words
 from .pool import Pool
 from .replies import relayed
 from .sent_params import call_params, refuse_near, sent_params
@@ -34,6 +35,7 @@ from .snapshots import check_page, introduction_of, server_info, take_snapshot
 from .spec_secrets import shown_source
 from .standing import Standing
 from .tasks import Tasks, task_named
+from .translation import with_server_info
 
 __all__ = ["WrappedServer"]
 
@@ -81,6 +83,8 @@ class WrappedServer:
         self.learned = learned_outputs(spec.contracts) if spec.contracts else {}
         self.pinned: Snapshot | None = None
         """What is served of the server, where a lock pins it."""
+        self.wider: Mapping[str, Raw] = {}
+        """The input schemas of tools that the lock lets take more than is listed, by name."""
         self.judge: Callable[[Snapshot], Awaitable[Blocked]] | None = None
         """Return what the lock blocks of an instance, by what it says about itself."""
         self.on_repinned: Callable[[], None] | None = None
@@ -95,7 +99,10 @@ class WrappedServer:
         return ready if ready is not None else await self.pool.dialogue(owner, begin)
 
     async def _begin(self, caller: RpcRequest | None, owner: str | None) -> Dialogue:
-        dialogue = await introduce(partial(self._make_dialogue, owner), self._introduction(caller))
+        try:
+            dialogue = await introduce(partial(self._make_dialogue, owner), self._introduction(caller))
+        except LinkError as error:
+            raise LinkError(self._for_callers("server.not_started", str(error))) from None
         if self.judge is not None:
             try:
                 await self._judge(dialogue, self.judge)
@@ -137,8 +144,15 @@ class WrappedServer:
         )
         return Dialogue(self._make_link(), hooks, None if self._is_private else owner)
 
+    def _for_callers(self, event: str, why: str) -> str:
+        """Return the reason of a failure as callers may read it: of a pinned server without its own words."""
+        told = own_words(why) if self.pinned is not None else why
+        if told != why:
+            self._listeners.log(event, server=self.name, why=why)
+        return told
+
     def _is_lost(self, dialogue: Dialogue, why: str) -> None:
-        self.standing.lost(why)
+        self.standing.lost(own_words(why) if self.pinned is not None else why)
         self._listeners.lost(self, dialogue)
 
     def state(self) -> ServerState:
@@ -181,7 +195,7 @@ class WrappedServer:
             name,
             answer,
             modern=dialogue.modern,
-            server_info=server_info(dialogue),
+            server_info=server_info(dialogue) if self.pinned is None else self.pinned.server_info,
             relax=self.mode_of(name) == "relax",
             by_mcp=caller is not None,
         )
@@ -245,7 +259,7 @@ class WrappedServer:
                     answering = self.conversations.converse(
                         dialogue, method, raw, caller, more, param_headers=param_headers
                     )
-                    return await answering, dialogue
+                    return self._as_pinned(await answering), dialogue
                 except LostError as error:
                     if is_last or (error.was_sent and not may_repeat):
                         raise self._lost(method, error, may_repeat=may_repeat) from None
@@ -260,11 +274,19 @@ class WrappedServer:
     ) -> tuple[Answer, Dialogue]:
         """Return the server's answer to a call that was held, with the answers of its caller."""
         try:
-            return await self.conversations.go_on(held, caller), held.dialogue
+            answer = await self.conversations.go_on(held, caller)
+            return self._as_pinned(answer), held.dialogue
         except LostError as error:
             raise self._lost(method, error, may_repeat=may_repeat) from None
         finally:
             self._close_single(held.dialogue)
+
+    def _as_pinned(self, answer: Answer) -> Answer:
+        """Return an answer of the server in which it names itself as it is pinned."""
+        if self.pinned is None or answer.result is None:
+            return answer
+        result = with_server_info(answer.result, self.pinned.server_info)
+        return answer if result is answer.result else Answer(result)
 
     def _close_single(self, dialogue: Dialogue) -> None:
         """End an instance that was started for one call, unless that call is held."""
@@ -296,7 +318,8 @@ class WrappedServer:
 
     def _lost(self, method: str, error: LostError, *, may_repeat: bool) -> Fault:
         happened = "it was not carried out" if not error.was_sent else "it may have happened"
-        message = f"the server {self.name} was gone before it answered {method} ({error}); {happened}"
+        why = own_words(str(error)) if self.pinned is not None else str(error)
+        message = f"the server {self.name} was gone before it answered {method} ({why}); {happened}"
         data = {"retryable": may_repeat or not error.was_sent}
         return Fault(Code.INTERNAL_ERROR, message, name="SERVER_LOST", status=502, as_tool_result=False, data=data)
 
@@ -332,7 +355,7 @@ class WrappedServer:
         return answer, dialogue
 
     def _not_listed(self, error: Exception) -> Fault:
-        why = str(error) or f"it does not answer within {LIST_S:g} s"
+        why = self._for_callers("server.not_listed", str(error)) or f"it does not answer within {LIST_S:g} s"
         message = f"the server {self.name} cannot be listed: {why}"
         return Fault(Code.INTERNAL_ERROR, message, status=502, as_tool_result=False)
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from signet.advice import advise
 from signet.commands.arguments import CALL_FLAGS, SERVE_FLAGS, Parser, add_settings
 from signet.commands.wrapped import variables_of
+from signet.lock.file import DEFAULT_PATH as LOCK_FILE
 from signet.relay.server_name import default_name, plain_name
 from signet.relay.server_spec import ServerSpec, Wrapping
 from signet.settings import UsageError
@@ -84,12 +85,13 @@ FLAGS: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
     ),
     (
         "--lock-file",
-        "lock that pins what the server says (default: signet.lock)",
-        {"metavar": "FILE", "default": "signet.lock"},
+        "lock that pins what the server says; the file must exist (default: signet.lock, if it exists)",
+        {"metavar": "FILE"},
     ),
     (
         "--lock",
-        "text=note, text=block (changed words block too) or off (default: text=note)",
+        """text=note, text=block (changed words block too), require (no start without a lock), several with commas, or
+    off (default: text=note)""",
         {"metavar": "POLICY", "default": "text=note"},
     ),
     ("--record", "record all that is said with the server in this folder", {"metavar": "TAPE", "dest": "tape_record"}),
@@ -152,7 +154,8 @@ def _settings(args: argparse.Namespace) -> Settings:
     wrapping = Wrapping(
         servers=servers,
         prefixed=bool(args.client_file) or len(servers) > 1,
-        lock_file=args.lock_file,
+        lock_file=args.lock_file or LOCK_FILE,
+        lock_is_named=args.lock_file is not None,
         lock=args.lock,
         is_private=not args.serve,
     )
