@@ -28,6 +28,15 @@ __all__ = ["Notices"]
 EMPTY: Final = Raw(b"{}")
 CHANGE_PAUSE_S: Final = 0.2
 """How long a server may go on changing its lists before they are read again."""
+LONGEST_PAUSE_S: Final = 10.0
+"""The longest pause between two readings of a server that changes its lists all the time."""
+
+
+class _Changes(msgspec.Struct, eq=False):
+    """The changes that one instance has told of and that its callers have not heard of yet."""
+
+    methods: set[str] = msgspec.field(default_factory=set)
+    pause_s: float = CHANGE_PAUSE_S
 
 
 class Notices:
@@ -40,7 +49,7 @@ class Notices:
         self._log = log
         self._sessions: dict[int, Session] = {}
         self._subscriptions: dict[str, Subscriptions] = {}
-        self._changes: dict[str, asyncio.TimerHandle] = {}
+        self._changes: dict[Dialogue, _Changes] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def sessions(self) -> list[Session]:
@@ -140,19 +149,25 @@ class Notices:
     def _changed(self, server: WrappedServer, dialogue: Dialogue, method: str) -> None:
         """Read the lists of an instance again, once for several changes that come together, then tell the callers."""
         dialogue.is_changed = True
-        key = f"{server.name} {method} {id(dialogue)}"
-        if key not in self._changes:
-            loop = asyncio.get_running_loop()
-            self._changes[key] = loop.call_later(CHANGE_PAUSE_S, self._read_again, server, dialogue, method, key)
+        changes = self._changes.get(dialogue)
+        if changes is not None:
+            changes.methods.add(method)
+            return
+        self._changes[dialogue] = changes = _Changes({method})
+        self._in_background(self._follow(server, dialogue, changes))
 
-    def _read_again(self, server: WrappedServer, dialogue: Dialogue, method: str, key: str) -> None:
-        del self._changes[key]
-        if not dialogue.is_lost:
-            self._in_background(self._learn_again(server, dialogue, method))
-
-    async def _learn_again(self, server: WrappedServer, dialogue: Dialogue, method: str) -> None:
-        if await self.catalogue.learn_again(server, dialogue):
-            self.subscriptions_of(server.name).tell(method, EMPTY)
+    async def _follow(self, server: WrappedServer, dialogue: Dialogue, changes: _Changes) -> None:
+        """Read the lists of an instance as long as it tells of changes: one reading at a time, less and less often."""
+        try:
+            while changes.methods and not dialogue.is_lost:
+                await asyncio.sleep(changes.pause_s)
+                methods, changes.methods = changes.methods, set()
+                if not dialogue.is_lost and await self.catalogue.learn_again(server, dialogue):
+                    for method in sorted(methods):
+                        self.subscriptions_of(server.name).tell(method, EMPTY)
+                changes.pause_s = min(LONGEST_PAUSE_S, 2 * changes.pause_s)
+        finally:
+            del self._changes[dialogue]
 
     def joined(self, server: WrappedServer, snapshot: Snapshot) -> None:
         """Tell clients of the lists of a server that was too slow for their first requests."""
@@ -177,8 +192,6 @@ class Notices:
 
     def close(self) -> None:
         """Tell nobody anything more."""
-        for timer in self._changes.values():
-            timer.cancel()
         for task in self._tasks:
             task.cancel()
 

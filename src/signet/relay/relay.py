@@ -70,7 +70,7 @@ class ServerRelay:
         """Relay for the clients of a server."""
         self._server = server
         self.catalogue.on_change = server.forget_lists
-        self.catalogue.on_late = self.notices.joined
+        self.catalogue.readings.on_late = self.notices.joined
 
     @property
     def is_ready(self) -> bool:
@@ -316,7 +316,7 @@ class ServerRelay:
     async def close(self) -> None:
         """End all servers."""
         self.notices.close()
-        self.catalogue.close()
+        self.catalogue.readings.close()
         await asyncio.gather(*[server.close() for server in self.catalogue.servers])
         for close in self.on_close:
             close()

@@ -38,7 +38,7 @@ MAX_IN_FLIGHT: Final = 256
 """The requests that one instance has to answer at once; others wait for their turn."""
 MAX_WAITING: Final = 768
 LIST_S: Final = 10.0
-"""How long a server may take for a list, with all its pages."""
+"""How long a server may take for its lists: all pages of all kinds together."""
 
 
 class Listeners(msgspec.Struct, frozen=True):
