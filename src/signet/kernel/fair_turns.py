@@ -41,6 +41,10 @@ class FairTurns:
         """Return whether a holder may let one more wait."""
         return self._queue is None or self._queue.has_room(holder)
 
+    def has(self, holder: str) -> bool:
+        """Return whether a holder has a turn, or waits for one."""
+        return self._line.has(holder)
+
     async def take(self, holder: str) -> None:
         """Wait for a turn; whoever has it gives it back by `give_back`."""
         line = self._line

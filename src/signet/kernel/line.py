@@ -47,6 +47,10 @@ class Line(Generic[T]):
         """Return the amount that all holders may have, with what is spare."""
         return self._shares.total + self._spare
 
+    def has(self, holder: str) -> bool:
+        """Return whether a holder has a part of the thing, or waits for one."""
+        return holder in self._waiting or self._shares.of(holder) > 0
+
     def may_have(self, holder: str) -> bool:
         """Return whether a holder may have one more now."""
         shares = self._shares

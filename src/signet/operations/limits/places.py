@@ -1,7 +1,7 @@
 """The gate of places: so many calls of a tool run at once in this process, some wait, and the others are refused.
 
 A place goes from the call that ends to the caller that has the fewest of them; the calls of one caller are let in first
-come, first served. Of the places and the queue together, each caller has a share.
+come, first served. Of the places and the queue together, each caller has a share, and who has nothing finds a seat.
 
 A call that finds no room is refused before it is charged to any limit: it has a seat, one for each place and each
 in the queue, from before the other limits are asked until its end.
@@ -49,13 +49,27 @@ class Places:
         """Return the number of calls in the queue."""
         return self._turns.waiting
 
+    def sit(self, holder: str) -> bool:
+        """Let a call of a holder come in, to a place or to the queue; return False if there is no seat for it.
+
+        A holder has a share of the seats, and where others leave them free, all places and one more. One that has none
+        finds a seat beyond them all.
+        """
+        seats, mine = self.seats, self.seats.of(holder)
+        is_free = seats.held < seats.total and mine <= self.limit.concurrency
+        is_spare = bool(holder) and not mine and seats.held < 2 * seats.total
+        if seats.has_room(holder) or is_free or is_spare:
+            seats.hold(holder)
+            return True
+        return False
+
     async def take(self, call: Call) -> bool:
         """Wait for a place; return False if there is none: the queue is full, or the wait was too long."""
         turns, holder = self._turns, call.caller.holder
         if not turns.must_wait(holder):
             await turns.take(holder)
             return True
-        if turns.waiting >= self.limit.queue:
+        if turns.waiting >= self.limit.queue and (not holder or turns.has(holder)):
             return False
         call.context.waiting(lambda: f"waiting for a place: {self.limit.concurrency} calls of the tool run at once")
         try:
@@ -139,6 +153,6 @@ class SeatGate:
 
     async def _enter(self, holder: str, tool: Tool, places: Places) -> Fault | _Right:
         # Not before it is awaited: what was given at once to a call that never begins would be lost.
-        if places.seats.take(holder):
+        if places.sit(holder):
             return _Right(places.seats.give_back, holder)
         return self._gate.refuse(tool, places, holder)
