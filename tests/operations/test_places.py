@@ -201,4 +201,4 @@ def test_a_place_and_a_seat_are_given_back_once() -> None:
 
     asyncio.run(scenario())
 
-    assert (places_of(gate).running, places_of(gate).seats) == (0, 5)
+    assert (places_of(gate).running, places_of(gate).seats.held) == (0, 0)

@@ -17,7 +17,9 @@ from typing import Final
 from signet.advice import advise
 from signet.engines.pool import Hold
 from signet.engines.process import Child, ChildEndedError
+from signet.kernel.caller import holder_now
 from signet.kernel.errors import Code, Fault
+from signet.kernel.fair_turns import FairTurns
 
 from .comparison_child import LENGTH_BYTES, READY
 from .work import Threads
@@ -47,8 +49,7 @@ class Comparison:
     """Makes one comparison at a time."""
 
     def __init__(self) -> None:
-        self._free = asyncio.Semaphore(1)
-        self._waiting = 0
+        self._turns = FairTurns("comparisons", 1, MAX_WAITING)
         # One that was left takes a moment to end.
         self._thread = Threads("signet-comparison", 1, MAX_WAITING, BUSY)
         self._kept: OrderedDict[bytes, bytes] = OrderedDict()
@@ -62,32 +63,31 @@ class Comparison:
             Fault: the sets are too hard to compare, or too many others are being compared.
         """
         key = hashlib.sha256(question).digest() if keep else b""
-        await self._enter()
+        holder = await self._enter()
         try:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key]
             answer = await self._compare(question)
         finally:
-            self._free.release()
+            self._turns.give_back(holder)
         if keep:
             self._kept[key] = answer
             while len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
         return answer
 
-    async def _enter(self) -> None:
-        """Wait for the place; raise Fault if that takes too long."""
-        if self._waiting >= MAX_WAITING:
+    async def _enter(self) -> str:
+        """Wait for the place, and return whose it is; raise Fault if that takes too long."""
+        turns, holder = self._turns, holder_now()
+        if turns.must_wait(holder) and not turns.may_wait(holder):
             raise _busy()
-        self._waiting += 1
         try:
             async with asyncio.timeout(WAIT_S):
-                await self._free.acquire()
+                await turns.take(holder)
         except TimeoutError:
             raise _busy() from None
-        finally:
-            self._waiting -= 1
+        return holder
 
     async def _compare(self, question: bytes) -> bytes:
         hold = Hold()

@@ -10,8 +10,10 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
+from signet.kernel.caller import holder_now
 from signet.kernel.channel import Session
 from signet.kernel.errors import Code, Fault
+from signet.kernel.fair_turns import FairTurns
 from signet.kernel.outcome import Relayed
 from signet.kernel.relay import RpcRequest, ServerState
 from signet.kernel.tools import Context
@@ -37,6 +39,7 @@ __all__ = ["WrappedServer"]
 MAX_IN_FLIGHT: Final = 256
 """The requests that one instance has to answer at once; others wait for their turn."""
 MAX_WAITING: Final = 768
+"""The number of those. Of both, each caller has a share."""
 LIST_S: Final = 10.0
 """How long a server may take for its lists: all pages of all kinds together."""
 
@@ -67,8 +70,7 @@ class WrappedServer:
         self.conversations = Conversations(
             listeners.sessions, listeners.log, is_shared=is_shared, on_dropped=self._close_single
         )
-        self._turns = asyncio.Semaphore(MAX_IN_FLIGHT)
-        self._waiting = 0
+        self._turns = FairTurns(f"requests to {spec.name}", MAX_IN_FLIGHT, MAX_WAITING, reserves=True)
         self.pool = Pool(spec.name, spec.pool)
         self._singles: set[Dialogue] = set()
         """The instances that were started for one call each."""
@@ -198,7 +200,7 @@ class WrappedServer:
                 raise self._lost(method, error, may_repeat=may_repeat) from None
             finally:
                 self._close_single(held.dialogue)
-        await self._enter()
+        holder = await self._enter()
         try:
             for is_last in (False, True):
                 dialogue = await self._dialogue_for(caller)
@@ -213,7 +215,7 @@ class WrappedServer:
                 finally:
                     self._close_single(dialogue)
         finally:
-            self._turns.release()
+            self._turns.give_back(holder)
         raise AssertionError("the second try returns or raises")
 
     def _close_single(self, dialogue: Dialogue) -> None:
@@ -222,19 +224,14 @@ class WrappedServer:
             self._singles.discard(dialogue)
             self.pool.close_later(dialogue)
 
-    async def _enter(self) -> None:
-        """Wait for a turn; refuse where too many wait already."""
-        if self._turns.locked():
-            if self._waiting >= MAX_WAITING:
-                message = f"{MAX_WAITING} requests wait for {self.name} already: ask again when one has ended"
-                raise Fault(Code.INTERNAL_ERROR, message, as_tool_result=False)
-            self._waiting += 1
-            try:
-                await self._turns.acquire()
-            finally:
-                self._waiting -= 1
-        else:
-            await self._turns.acquire()
+    async def _enter(self) -> str:
+        """Wait for a turn, and return whose it is; refuse where too many wait already."""
+        turns, holder = self._turns, holder_now()
+        if turns.must_wait(holder) and not turns.may_wait(holder):
+            message = f"{turns.waiting} requests wait for {self.name} already: ask again when one has ended"
+            raise Fault(Code.INTERNAL_ERROR, message, as_tool_result=False)
+        await turns.take(holder)
+        return holder
 
     async def _dialogue_for(self, caller: RpcRequest | None) -> Dialogue:
         """Return the instance for a request; a caller without a session shares none with others that have none."""
