@@ -41,6 +41,14 @@ class FairTurns:
         """Return whether a holder may let one more wait."""
         return self._queue is None or self._queue.has_room(holder)
 
+    def has_room(self, holder: str) -> bool:
+        """Return whether a holder may have one more turn now, whoever waits."""
+        return self._line.may_have(holder)
+
+    def of(self, holder: str) -> int:
+        """Return the number of turns that a holder has."""
+        return self._line.of(holder)
+
     def has(self, holder: str) -> bool:
         """Return whether a holder has a turn, or waits for one."""
         return self._line.has(holder)

@@ -47,6 +47,10 @@ class Line(Generic[T]):
         """Return the amount that all holders may have, with what is spare."""
         return self._shares.total + self._spare
 
+    def of(self, holder: str) -> int:
+        """Return the amount that a holder has."""
+        return self._shares.of(holder)
+
     def has(self, holder: str) -> bool:
         """Return whether a holder has a part of the thing, or waits for one."""
         return holder in self._waiting or self._shares.of(holder) > 0

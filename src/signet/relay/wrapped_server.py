@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from signet.kernel.caller import holder_now
 from signet.kernel.channel import Session
-from signet.kernel.errors import Code, Fault
+from signet.kernel.errors import TOO_MANY_PROCESSES, Code, Fault
 from signet.kernel.fair_turns import FairTurns
 from signet.kernel.outcome import Relayed
 from signet.kernel.relay import RpcRequest, ServerState
@@ -89,7 +89,7 @@ class WrappedServer:
         owner = session_of(caller)
         ready = self.pool.ready(owner)
         begin = partial(self._begin, caller, owner if self.spec.pool == "session" else None)
-        return ready if ready is not None else await self.pool.dialogue(owner, begin)
+        return ready if ready is not None else await self.pool.dialogue(owner, begin, _holder_of(caller))
 
     async def _begin(self, caller: RpcRequest | None, owner: str | None) -> Dialogue:
         dialogue = await introduce(partial(self._make_dialogue, owner), self._introduction(caller))
@@ -136,6 +136,7 @@ class WrappedServer:
 
     def _is_lost(self, dialogue: Dialogue, why: str) -> None:
         self.standing.lost(why)
+        self.pool.lost(dialogue)
         self._listeners.lost(self, dialogue)
 
     def state(self) -> ServerState:
@@ -237,7 +238,7 @@ class WrappedServer:
         """Return the instance for a request; a caller without a session shares none with others that have none."""
         if self.spec.pool == "shared" or (self.spec.pool == "session" and session_of(caller)):
             return await self.dialogue(caller)
-        dialogue = await self.pool.single(partial(self._begin, caller, session_of(caller)))
+        dialogue = await self.pool.single(partial(self._begin, caller, session_of(caller)), _holder_of(caller))
         self._singles.add(dialogue)
         return dialogue
 
@@ -249,11 +250,18 @@ class WrappedServer:
 
     async def close(self) -> None:
         """End all running instances."""
-        await asyncio.gather(self.pool.close(), *[one.close() for one in self._singles])
+        await self.pool.close()
 
     async def snapshot(self, caller: RpcRequest | None) -> Snapshot:
         """Return everything that the server says about itself; raise Fault if it cannot be asked."""
-        return await self.snapshot_of(await self.dialogue(caller))
+        try:
+            dialogue = await self.dialogue(caller)
+        except Fault as fault:
+            # What the server lists is for all, also where this caller may start no process of its own.
+            if fault.name != TOO_MANY_PROCESSES:
+                raise
+            dialogue = await self.dialogue(None)
+        return await self.snapshot_of(dialogue)
 
     async def snapshot_of(self, dialogue: Dialogue) -> Snapshot:
         """Return everything that an instance says about itself; raise Fault if it cannot be asked."""
@@ -290,6 +298,11 @@ class WrappedServer:
     def runner(self, name: str, annotations: Mapping[str, bool]) -> Callable[[Any, Any], Any]:
         """Return what calls a tool."""
         return partial(self.call, name, annotations)
+
+
+def _holder_of(caller: RpcRequest | None) -> str:
+    """Return whose share of the processes a request uses; one through another door than MCP is the call's that runs."""
+    return caller.channel.caller.holder if caller is not None else holder_now()
 
 
 def _judged(dialogue: Dialogue, judging: asyncio.Future[None]) -> None:
