@@ -3,6 +3,7 @@
     heads     2,500 connections that send their heads byte by byte
     bodies    4,200 connections whose bodies never come, more than there are slots
     busy      512 connections that each make one call after the other
+    processes sessions of one address with a process each, beside another address that has one
     mixed     valid calls through every door and every kind of hostile traffic, from many addresses at once
 
 Each part starts one server, prints a line every ten seconds, and stops the server by its process id. The exit status
@@ -30,6 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from attack.clients import allow_descriptors, connect, read_answers
 from attack.observation import CALLS, MIB, Bystander, Observed
+from attack.starvation import starve
 from attack.traffic import HEAD, HOSTILE, VALID, Kind
 from attack.trend import Sample, Trend
 from processes import PATIENCE_S, Server, serving_limited
@@ -215,6 +217,7 @@ PARTS: dict[str, tuple[Callable[[Attack], None], float]] = {
     "heads": (heads, 1),
     "bodies": (bodies, 1),
     "busy": (busy, 1),
+    "processes": (starve, 1),
     "mixed": (mixed, 10),
 }
 """Each part, and how many minutes it takes unless others are told."""

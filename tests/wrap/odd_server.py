@@ -81,7 +81,7 @@ def listed(number: int, method: str) -> None:
     is_odd = MANNER and ((FOLDER / MANNER).exists() or not (FOLDER / "mannered").exists())
     if is_odd and MANNER == "silent":
         return
-    result: dict[str, Any] = {"tools": TOOLS} if method == "tools/list" else {method.split("/")[0]: []}
+    result: dict[str, Any] = {"tools": TOOLS} if method == "tools/list" else {method.split("/", maxsplit=1)[0]: []}
     if is_odd and MANNER == "endless":
         time.sleep(PAUSE_S)
         result["nextCursor"] = f"page {number}"

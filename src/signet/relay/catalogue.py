@@ -108,7 +108,7 @@ class Catalogue:
         await self.readings.wait_to_the_end([self.readings.of(server, caller) for server in unknown])
 
     async def _wait(self, readings: Sequence[Reading]) -> None:
-        """Wait until servers were read: the only one to its end, one of several as long as it may hold up the others."""
+        """Wait until servers were read, for one of several no longer than it may hold up the others."""
         await (self.readings.wait(readings) if self.sole is None else self.readings.wait_to_the_end(readings))
 
     async def _read(self, server: WrappedServer, caller: RpcRequest | None) -> None:

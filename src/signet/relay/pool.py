@@ -214,9 +214,7 @@ class Pool:
             "end a session or wait for a call, then try again"
         )
         data = {"retryable": True, "retryAfterMs": RETRY_S * 1000, "retry_after_seconds": RETRY_S}
-        return Fault(
-            Code.INTERNAL_ERROR, message, name=TOO_MANY_PROCESSES, status=503, as_tool_result=False, data=data
-        )
+        return Fault(Code.INTERNAL_ERROR, message, name=TOO_MANY_PROCESSES, status=503, as_tool_result=False, data=data)
 
     def _settle(self, started: asyncio.Future[Dialogue]) -> None:
         error = None if started.cancelled() else started.exception()

@@ -102,7 +102,9 @@ class Readings:
     def _begin(self, server: WrappedServer, caller: RpcRequest | None, behind: Reading | None = None) -> Reading:
         loop, before = asyncio.get_running_loop(), self._known(server.name)
         wait_s = WAIT_S if before is None else KNOWN_WAIT_S
-        reading = Reading(server, before, 0.0 if server.name in self._slow else wait_s, loop.time(), loop.create_future())
+        reading = Reading(
+            server, before, 0.0 if server.name in self._slow else wait_s, loop.time(), loop.create_future()
+        )
         reading.task = loop.create_task(self._run(reading, caller, behind))
         reading.task.add_done_callback(partial(self._has_read, reading, wait_s))
         return reading
