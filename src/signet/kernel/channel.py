@@ -36,6 +36,8 @@ class Session(msgspec.Struct):
     """How the client named itself."""
     notify: Callable[[bytes], None] | None = None
     """Send a message that belongs to no request; None where there is no way."""
+    holder: str = ""
+    """Whose share of scarce things the session uses (`Caller.holder`)."""
     on_end: list[Callable[[], None]] = []
     """Called when the client is gone."""
 

@@ -36,6 +36,7 @@ from .messages import (
     response,
     rewritten_params,
 )
+from .quiet_names import QuietNames
 
 __all__ = ["CLIENT_INFO", "CLIENT_INFO_KEY", "Answer", "Dialogue", "Exchange", "LostError", "Question"]
 
@@ -79,7 +80,7 @@ class Dialogue:
         """The requests in which the server has asked its caller something: the method, and the tool or prompt."""
         self.suspects: set[tuple[str, str]] = set()
         """The requests of which one has asked, it is not known which; they are made one at a time."""
-        self.quiet: set[tuple[str, str]] = set()
+        self.quiet = QuietNames()
         """The requests that were answered without a question, likewise."""
         self.level = ""
         """The log level that was set last, in the handshake era."""

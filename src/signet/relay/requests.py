@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from signet.kernel.caller import CALL_ALL
-from signet.kernel.errors import INTERNAL, TOO_MANY_PROCESSES, Fault, insufficient_scope
+from signet.kernel.errors import ACCESS_FAULTS, INTERNAL, Fault, insufficient_scope
 from signet.kernel.outcome import Call, Door
 from signet.kernel.relay import RpcRequest
 from signet.kernel.tools import NULL_CONTEXT
@@ -46,8 +46,8 @@ async def replied(request: RpcRequest, coroutine: Coroutine[Any, Any, Reply]) ->
         return error.reply(request.id)
     except Fault as fault:
         data = {"canonical_code": fault.code, **fault.data}
-        own_status = fault if fault.name == TOO_MANY_PROCESSES else None
-        return ProtocolError(fault.mcp_code, fault.message, data, fault=own_status).reply(request.id)
+        told = fault if fault.name in ACCESS_FAULTS else None
+        return ProtocolError(fault.mcp_code, fault.message, data, fault=told).reply(request.id)
     except (ValueError, TypeError, LookupError, RecursionError) as error:
         # What a server or a client wrote is not always what it seems; a request without an answer waits for ever.
         return ProtocolError(INTERNAL, f"{request.method} failed: {type(error).__name__}").reply(request.id)

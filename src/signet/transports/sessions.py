@@ -200,6 +200,7 @@ class SessionTable:
         if not has_room:
             return None
         session = HttpSession(owner, caller.key, self._budget)
+        session.agreement.holder = caller.holder
         self._sessions[session.agreement.id] = session
         self._by_owner.setdefault(owner, OrderedDict())[session.agreement.id] = session
         if self._sweeping is None:
