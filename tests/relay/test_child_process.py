@@ -207,7 +207,7 @@ def test_the_environment_is_what_is_given_and_no_more(run: Any, tmp_path: Path) 
         await child.close()
         return seen.lines
 
-    assert run(talk()) == [f"['KEY', 'LC_CTYPE', 'PATH'] {tmp_path}".encode()]
+    assert run(talk()) == [f"['KEY', 'LC_CTYPE', 'PATH', 'SIGNET_CHILD'] {tmp_path}".encode()]
 
 
 # --- a start that fails
@@ -413,8 +413,10 @@ def test_no_grandchild_of_the_group_is_left(run: Any, rest: str) -> None:
     assert exits == (["it ended with exit code 5"] if rest.startswith("raise") else [])
 
 
-def test_a_daemon_that_left_the_group_does_not_hold_up_the_end(run: Any) -> None:
-    daemon = "import subprocess\nd = subprocess.Popen(['sleep', '600'], start_new_session=True)\n"
+@pytest.mark.parametrize("environ", ["None", "{}"], ids=["with the mark", "without a variable"])
+def test_a_daemon_that_left_the_group_ends_with_the_child(run: Any, environ: str) -> None:
+    command = f"d = subprocess.Popen(['/bin/sleep', '600'], start_new_session=True, env={environ})"
+    daemon = f"import subprocess\n{command}\n"
     script = f"{daemon}print(d.pid, flush=True)\n{HEED}"
 
     async def talk() -> int:
@@ -426,8 +428,7 @@ def test_a_daemon_that_left_the_group_does_not_hold_up_the_end(run: Any) -> None
 
     daemon = run(talk())
 
-    assert is_running(daemon)
-    os.kill(daemon, signal.SIGKILL)
+    assert not is_running(daemon)
 
 
 def test_a_close_that_is_cancelled_ends_the_child_nevertheless(run: Any) -> None:

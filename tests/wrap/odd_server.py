@@ -27,7 +27,15 @@ HELLO = {
     "serverInfo": {"name": "odd", "version": "1"},
 }
 SLEEP = "import time; time.sleep(120)"
-DAEMON = f"import os, sys\nif os.fork(): os._exit(0)\nos.setsid()\nif os.fork(): os._exit(0)\n{SLEEP}"
+DAEMON = f"""
+import os, sys
+if os.fork(): os._exit(0)
+os.setsid()
+if os.fork(): os._exit(0)
+with open(sys.argv[1] + ".new", "w") as file: file.write(str(os.getpid()))
+os.rename(sys.argv[1] + ".new", sys.argv[1])
+{SLEEP}
+"""
 WRITING = threading.Lock()
 calls = 0
 
@@ -40,26 +48,13 @@ def say(**message: Any) -> None:
 
 def stray() -> str:
     """Start a process that leads a session of its own, and one that has forked twice; return their ids."""
-    mark = f"stray-of-{os.getpid()}"
+    told = FOLDER / f"daemon-of-{os.getpid()}"
     quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    subprocess.Popen([sys.executable, "-S", "-c", SLEEP, mark], start_new_session=True, **quiet)  # type: ignore[call-overload]
-    subprocess.Popen([sys.executable, "-S", "-c", DAEMON, mark], **quiet).wait()  # type: ignore[call-overload]
-    while len(found := marked(mark)) < 2:
+    leader = subprocess.Popen([sys.executable, "-S", "-c", SLEEP], start_new_session=True, **quiet)  # type: ignore[call-overload]
+    subprocess.Popen([sys.executable, "-S", "-c", DAEMON, str(told)], **quiet).wait()  # type: ignore[call-overload]
+    while not told.exists():
         time.sleep(PAUSE_S)
-    return json.dumps(found)
-
-
-def marked(mark: str) -> list[int]:
-    """Return the ids of the sleeping processes with an argument."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (folder / "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if mark.encode() in words and (os.getsid(int(folder.name)) != os.getsid(0)):
-            found.append(int(folder.name))
-    return found
+    return json.dumps([leader.pid, int(told.read_text())])
 
 
 def call(number: int, name: str) -> None:
