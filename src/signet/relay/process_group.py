@@ -47,9 +47,7 @@ SHELL: Final = "/bin/sh"
 POLL_S: Final = 0.02
 """How often to look for the end of processes of which the system tells nothing."""
 GUARD_POLL_S: Final = 0.001
-STRAY_GRACE_S: Final = 1.0
-"""How long processes that have left the group may take to end after SIGTERM, and again after SIGKILL."""
-STRAY_POLL_S: Final = 0.05
+ENDING_AT_ONCE: Final = 8
 
 
 class ProcessGroup:
@@ -145,16 +143,8 @@ class ProcessGroup:
         self._strays.note_descendants(self.pid)
 
     async def end_strays(self) -> None:
-        """End the processes that have left the group: by SIGTERM, and those that do not heed it by SIGKILL."""
-        loop = self._loop
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            over_s = loop.time() + STRAY_GRACE_S
-            while await loop.run_in_executor(_looking(), self._strays.signal, number):
-                if loop.time() > over_s:
-                    break
-                await asyncio.sleep(STRAY_POLL_S)
-            else:
-                return
+        """End the processes that have left the group, as far as there are any."""
+        await self._loop.run_in_executor(_looking(), self._strays.end)
 
     async def dismiss_guard(self) -> None:
         """End the guard of a group that has ended."""
@@ -197,10 +187,10 @@ class ProcessGroup:
 
 @cache
 def _looking() -> ThreadPoolExecutor:
-    """Return the thread that looks for strays: there is a file for each process of the machine."""
+    """Return the threads that end strays: there is a file to read for each process of the machine."""
     from concurrent.futures import ThreadPoolExecutor
 
-    return ThreadPoolExecutor(1, "signet-strays")
+    return ThreadPoolExecutor(ENDING_AT_ONCE, "signet-strays")
 
 
 def _guard_of(pid: int, mark: str) -> subprocess.Popen[bytes] | None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import time
 from collections.abc import Iterable
 from secrets import token_hex
 from typing import Final, NamedTuple
@@ -20,6 +21,9 @@ __all__ = ["MARK", "Strays", "new_mark"]
 
 MARK: Final = "SIGNET_CHILD"
 """The variable of each foreign child, with a value of its own."""
+GRACE_S: Final = 1.0
+"""How long strays may take to end after SIGTERM, and again after SIGKILL."""
+POLL_S: Final = 0.05
 PROC: Final = "/proc"
 STATE: Final = 0
 STARTED: Final = 19
@@ -67,6 +71,17 @@ class Strays:
                 self._told.add((process, number))
                 _send(process, number)
         return len(left)
+
+    def end(self) -> None:
+        """Return when all have ended: by SIGTERM, and those that do not heed it by SIGKILL; each has a short time."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            over_s = time.monotonic() + GRACE_S
+            while self.signal(number):
+                if time.monotonic() > over_s:
+                    break
+                time.sleep(POLL_S)
+            else:
+                return
 
     def _left(self) -> list[Process]:
         own = os.getpid()
