@@ -193,12 +193,17 @@ class Pool:
         except TimeoutError:
             raise self._no_place(turns, holder) from None
 
-    async def _close(self, opened: asyncio.Future[Dialogue]) -> None:
-        """End a dialogue; one that is being started is given up. Its place is free when its process has ended."""
+    def _close(self, opened: asyncio.Future[Dialogue]) -> Coroutine[Any, Any, None]:
+        """Return what ends a dialogue; one that is being started is given up."""
         if not opened.done():
             opened.cancel()
         holder = self._holders.get(opened, "")
+        # Now, and not when it is awaited: a newcomer of the same holder may wait for the place.
         self._ending.append(holder)
+        return self._closed(opened, holder)
+
+    async def _closed(self, opened: asyncio.Future[Dialogue], holder: str) -> None:
+        """End a dialogue. Its place is free when its process has ended."""
         try:
             await _close(opened)
         finally:
