@@ -431,6 +431,27 @@ def test_a_daemon_that_left_the_group_ends_with_the_child(run: Any, environ: str
     assert not is_running(daemon)
 
 
+def test_a_daemon_that_is_as_deaf_as_its_parent_ends_with_it(run: Any) -> None:
+    deaf = f"{DEAF}\nprint(os.getpid(), flush=True)\nwhile True: time.sleep(600)"
+    script = f"""
+import os
+if os.fork() == 0:
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+{deaf}
+"""
+
+    async def talk() -> list[int]:
+        seen = Seen(script)
+        child = await seen.start()
+        await seen.until(lambda: len(seen.lines) == 2)
+        await child.close()
+        return [int(line) for line in seen.lines]
+
+    assert [pid for pid in run(talk()) if is_running(pid)] == []
+
+
 def test_a_close_that_is_cancelled_ends_the_child_nevertheless(run: Any) -> None:
     async def talk() -> int:
         seen = Seen(f"{DEAF}\nprint('up', flush=True)\nwhile True: time.sleep(600)")
