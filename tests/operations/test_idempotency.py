@@ -226,7 +226,7 @@ async def test_a_waiting_call_that_is_cancelled_leaves_nothing() -> None:
     await _leave(first, done(one, {"n": 1}))
 
     assert isinstance(await keyed.enter(one), Outcome)
-    assert keyed.gate._waiting == 0
+    assert keyed.gate._waiting.held == 0
 
 
 @scenario
@@ -361,7 +361,7 @@ def test_no_more_than_256_calls_wait_for_their_twins(waiting: int, waits: bool) 
     async def one_more() -> None:
         keyed, one = Keyed(timeout_s=2.0), call("alice", key="k")
         assert await keyed.enter(one) is not None
-        keyed.gate._waiting = waiting
+        keyed.gate._waiting.hold("others", waiting)
 
         entry = await keyed.enter(one)
 
