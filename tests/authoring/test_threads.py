@@ -243,21 +243,19 @@ def test_one_caller_leaves_threads_to_the_others_and_who_has_fewest_is_next() ->
         jobs = [threads.run(hold("a"), "", "address a") for _ in range(50)]
         while began.count("a") < 4:  # noqa: ASYNC110 - other threads change it
             await asyncio.sleep(0.001)
-        await asyncio.sleep(0.02)
-        counts = [began.count("a")]
         jobs += [threads.run(hold("b"), "", "address b") for _ in range(50)]
         jobs += [threads.run(hold(f"{number}"), "", f"address {number}") for number in range(9)]
-        while len(began) < 15:  # noqa: ASYNC110 - as above
+        while len(set(began)) < 11:  # noqa: ASYNC110 - as above
             await asyncio.sleep(0.001)
-        await asyncio.sleep(0.02)
-        counts += [began.count("a"), len(began)]
+        counts = [began.count("a"), len(began)]
         go.set()
         await asyncio.gather(*jobs)
         return counts
 
-    # One half of 8 threads, one half of the rest, and one for each that has none: two of the 8, and seven further ones.
-    assert asyncio.run(main()) == [4, 4, 15]
-    assert len(began) == 109
+    # One half of 8 threads for the first, and one for each that has none, although there are more of these than 8.
+    mine, at_once = asyncio.run(main())
+    assert (mine, len(began)) == (4, 109)
+    assert at_once <= 16
 
 
 def test_calls_that_were_left_count_to_who_left_them() -> None:
