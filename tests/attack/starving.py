@@ -8,12 +8,13 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from processes import Server, serving
 
-from .clients import ATTACKER, BYSTANDER, Answer, connect, post, read_answers
+from .clients import ATTACKER, BYSTANDER, SECOND_ATTACKER, Answer, connect, post, read_answers
 
 TOOLS = str(Path(__file__).with_name("slow_tools.py"))
 STARTED = "block: started"
@@ -69,36 +70,39 @@ def holding(port: int, count: int, file: Path, source: str = ATTACKER, tool: str
 
 def threads(attack: Running) -> None:
     """Hold the threads by 130 slow calls of one address, and leave slow calls from another."""
-
-    def hold() -> None:
-        while not attack.over.is_set():
-            with contextlib.ExitStack() as stack:
-                for _ in range(SLOW_CALLS):
-                    client = stack.enter_context(contextlib.closing(connect(attack.server.port, ATTACKER)))
-                    client.sendall(post("/api/tools/block", {"file": "/nowhere", "seconds": 2.0}))
-                    attack.requests["slow"] += 1
-                attack.over.wait(3)
-
-    def desert() -> None:
-        chance = random.Random(7)
-        while not attack.over.is_set():
-            clients = [connect(attack.server.port, "127.0.0.3") for _ in range(16)]
-            for client in clients:
-                client.sendall(post("/api/tools/block", {"file": "/nowhere", "seconds": chance.uniform(1, 20)}))
-            attack.over.wait(0.2)
-            for client in clients:
-                leave(client)
-            attack.requests["left"] += len(clients)
-
-    def stand_by() -> None:
-        while not attack.over.wait(0.02):
-            for tool in ("echo", "echo_offloaded"):
-                try:
-                    answer = ask(attack.server.port, tool, {"text": "still here"})
-                    assert answer.status == 200, answer.body
-                    attack.requests["bystander's threads"] += 1
-                except (AssertionError, OSError) as error:
-                    attack.errors.append(f"{tool}: {error!r}"[:300])
-
-    with attack.running(hold, desert, stand_by):
+    with attack.running(partial(_hold, attack), partial(_desert, attack), partial(_stand_by, attack)):
         attack.watch()
+
+
+def _hold(attack: Running) -> None:
+    while not attack.over.is_set():
+        with contextlib.ExitStack() as stack:
+            for _ in range(SLOW_CALLS):
+                client = stack.enter_context(contextlib.closing(connect(attack.server.port, ATTACKER)))
+                client.sendall(post("/api/tools/block", {"file": "/nowhere", "seconds": 2.0}))
+                attack.requests["slow"] += 1
+            attack.over.wait(3)
+
+
+def _desert(attack: Running) -> None:
+    chance = random.Random(7)
+    while not attack.over.is_set():
+        clients = [connect(attack.server.port, SECOND_ATTACKER) for _ in range(16)]
+        for client in clients:
+            client.sendall(post("/api/tools/block", {"file": "/nowhere", "seconds": chance.uniform(1, 20)}))
+        attack.over.wait(0.2)
+        for client in clients:
+            leave(client)
+        attack.requests["left"] += len(clients)
+
+
+def _stand_by(attack: Running) -> None:
+    """Make quick calls of plain functions; each must be answered."""
+    while not attack.over.wait(0.02):
+        for tool in ("echo", "echo_offloaded"):
+            try:
+                answer = ask(attack.server.port, tool, {"text": "still here"})
+                assert answer.status == 200, answer.body
+                attack.requests["bystander's threads"] += 1
+            except (AssertionError, OSError) as error:
+                attack.errors.append(f"{tool}: {error!r}"[:300])
