@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from attack.observation import MIB, Observed
-from attack.starvation import HELLO, Session, end, wrapping
+from attack.wrapped_processes import HELLO, Session, end, wrapping
 from processes import Server
 
 LONG = "n" * 900_000

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from attack.starvation import ODD, Session, end, wrapping
+from attack.wrapped_processes import ODD, Session, end, wrapping
 from processes import PATIENCE_S, SIGNET, serving
 
 from .stdio_caller import StdioCaller

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.kernel.caller import holder_now
+from signet.kernel.caller import NOBODY
 from signet.kernel.errors import Code, Fault
 from signet.kernel.tools import NULL_CONTEXT, Context
 
@@ -132,8 +132,9 @@ def _in_thread(
         except RuntimeError:
             # A large message is read in a thread, and its tool is awaited on the loop.
             return run_later(args, context)
-        threads, holder = threads_of(loop), holder_now()
-        if lost := threads.lost_by(holder, tool):
+        threads, wait = threads_of(loop), context.wait
+        holder = "" if wait is None or wait.caller is NOBODY else wait.caller.holder
+        if threads.has_lost and (lost := threads.lost_by(holder, tool)):
             return _too_many_left(tool, lost)
         if not threads.has_room(holder):
             context.waiting("waiting for a free thread")

@@ -100,6 +100,11 @@ class Threads:
         self._lost_of: dict[tuple[str, str], int] = {}
         """The same for each caller and tool."""
 
+    @property
+    def has_lost(self) -> bool:
+        """Whether any call has been left whose function runs on."""
+        return bool(self._lost_of)
+
     def lost_by(self, holder: str, owner: str) -> int:
         """Return how many calls of a caller have not returned, if they are so many that no further one may begin.
 
@@ -149,8 +154,10 @@ class Threads:
 
         Where no job may begin, the first thread that is done takes the next one by itself.
         """
-        with self._lock:
-            is_over = self._active >= self._limit or not self._jobs.ready(1)
+        is_over = not self._jobs or self._active >= self._limit
+        if not is_over:
+            with self._lock:
+                is_over = not self._jobs.ready(1)
         if is_over:
             self._is_watched = False
             return
@@ -162,7 +169,7 @@ class Threads:
     def _wake(self, count: int) -> None:
         with self._lock:
             count = max(0, min(count, len(self._jobs), self._limit - self._active))
-            count = self._jobs.ready(count) if count else 0
+            count = self._jobs.ready(count) if count > 1 else count
             self._active += count
             fresh = max(0, self._active - self._started)
             self._started += fresh

@@ -85,7 +85,10 @@ NOBODY: Final = Caller()
 """The caller where nothing is known: on stdio and in commands."""
 
 CALLER: Final[ContextVar[Caller]] = ContextVar("signet_caller")
-"""The caller of the tool that runs: whatever the tool uses on its way is counted to this caller."""
+"""The caller whose request is answered, where callers can be told apart: what the answer uses is counted to it.
+
+It is set by the door that awaits the answer, before it does.
+"""
 
 
 def holder_now() -> str:

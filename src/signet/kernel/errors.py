@@ -21,6 +21,7 @@ __all__ = [
     "ACCESS_FAULTS",
     "HEADER_MISMATCH",
     "IDEMPOTENCY_CONFLICT",
+    "IDEMPOTENCY_FULL",
     "IDEMPOTENCY_NOT_KEPT",
     "INPUT_REQUIRED",
     "INSUFFICIENT_SCOPE",
@@ -76,7 +77,8 @@ ACCESS_FAULTS: Final = frozenset({RATE_LIMITED, INSUFFICIENT_SCOPE, TOO_MANY_PRO
 """The faults whose HTTP status is their own at every door: the caller may not call, or not now."""
 IDEMPOTENCY_CONFLICT: Final = "IDEMPOTENCY_CONFLICT"
 IDEMPOTENCY_NOT_KEPT: Final = "IDEMPOTENCY_NOT_KEPT"
-OWN_STATUS_FAULTS: Final = ACCESS_FAULTS | {IDEMPOTENCY_CONFLICT, IDEMPOTENCY_NOT_KEPT}
+IDEMPOTENCY_FULL: Final = "IDEMPOTENCY_FULL"
+OWN_STATUS_FAULTS: Final = ACCESS_FAULTS | {IDEMPOTENCY_CONFLICT, IDEMPOTENCY_FULL, IDEMPOTENCY_NOT_KEPT}
 """The faults whose HTTP status is their own at the envelope door too: those above, and those of idempotency keys."""
 
 MAX_NAME_CHARS: Final = 65_536

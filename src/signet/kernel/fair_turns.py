@@ -90,4 +90,6 @@ class FairTurns:
 
     def _let_in(self) -> None:
         while (turn := self._line.next()) is not None:
-            turn.set_result(None)
+            # One that was left at this moment gives its turn back by itself.
+            if not turn.done():
+                turn.set_result(None)

@@ -30,8 +30,10 @@ class Line(Generic[T]):
         self._shares = shares
         self._spare = spare
         self._reserves = reserves
-        self._waiting: OrderedDict[str, OrderedDict[T, None]] = OrderedDict()
+        self._waiting: OrderedDict[str, dict[T, None]] = OrderedDict()
         self._count = 0
+        self._empty: dict[T, None] | None = None
+        """What the last holder that has left waited in, for the next one."""
 
     def __len__(self) -> int:
         """Return the number of those who wait."""
@@ -58,7 +60,10 @@ class Line(Generic[T]):
     def may_have(self, holder: str) -> bool:
         """Return whether a holder may have one more now."""
         shares = self._shares
-        if shares.has_room(holder) if self._reserves else shares.held < shares.total:
+        if not holder or not self._reserves:
+            if shares.held < shares.total:
+                return True
+        elif shares.has_room(holder):
             return True
         return self._spare > 0 and not shares.of(holder) and shares.held < shares.total + self._spare
 
@@ -66,7 +71,8 @@ class Line(Generic[T]):
         """Let somebody wait, behind the others of the same holder."""
         mine = self._waiting.get(holder)
         if mine is None:
-            mine = self._waiting[holder] = OrderedDict()
+            mine, self._empty = {} if self._empty is None else self._empty, None
+            self._waiting[holder] = mine
         mine[item] = None
         self._count += 1
 
@@ -81,14 +87,19 @@ class Line(Generic[T]):
 
     def next(self) -> T | None:
         """Return who is next, now with a part of the thing; None where nobody may have more."""
-        holder = self._next_holder()
-        if holder is None:
+        if not self._count:
+            return None
+        waiting = self._waiting
+        holder = next(iter(waiting)) if len(waiting) == 1 else self._next_holder()
+        if holder is None or not self.may_have(holder):
             return None
         self._shares.hold(holder)
-        mine = self._waiting[holder]
-        item = mine.popitem(last=False)[0]
-        # Of those that have equally much, the holder that had its turn last comes last.
-        self._waiting.move_to_end(holder)
+        mine = waiting[holder]
+        item = next(iter(mine))
+        del mine[item]
+        if mine:
+            # Of those that have equally much, the holder that had its turn last comes last.
+            waiting.move_to_end(holder)
         self._left(holder, mine)
         return item
 
@@ -127,7 +138,8 @@ class Line(Generic[T]):
                     break
         return found
 
-    def _left(self, holder: str, mine: OrderedDict[T, None]) -> None:
+    def _left(self, holder: str, mine: dict[T, None]) -> None:
         self._count -= 1
         if not mine:
             del self._waiting[holder]
+            self._empty = mine

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import msgspec
 
 from .arguments import ArgumentNames, without_nulls, without_unknown
-from .caller import CALLER
 from .deadlines import Deadlines, in_thread
 from .encoded import EncodedResult
 from .errors import (
@@ -136,14 +135,11 @@ class Pipeline:
         context = call.context
         runtime = self._runtimes.get(prepared.tool.slug)
         if runtime is not None:
+            wait = context.wait or Waiting()
+            wait.caller = call.caller
             context = msgspec.structs.replace(
-                context,
-                upstream=runtime.upstream,
-                settings=runtime.settings,
-                today=runtime.today,
-                wait=context.wait or Waiting(),
+                context, upstream=runtime.upstream, settings=runtime.settings, today=runtime.today, wait=wait
             )
-        CALLER.set(call.caller)
         try:
             value = prepared.tool.run(prepared.args, context)
         except Exception as error:  # noqa: BLE001 - the one place where a tool's failure becomes a value
@@ -296,8 +292,6 @@ class Pipeline:
             return self.notify(self.finish(prepared, _too_many(pending)), started_s)
         from asyncio import CancelledError, ensure_future
 
-        # Calls that were accepted together share the context in which the tool was called.
-        CALLER.set(prepared.call.caller)
         task = ensure_future(pending)
         deadlines = self._deadlines_of(task.get_loop())
         ended = deadlines.wait_for(task)

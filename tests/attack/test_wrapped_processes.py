@@ -8,7 +8,7 @@ from pathlib import Path
 
 from attack.clients import ATTACKER, connect, post, read_answers
 from attack.observation import Observed, until
-from attack.starvation import ALICE, Session, wrapping
+from attack.wrapped_processes import ALICE, Session, wrapping
 from signet.relay.pool import MAX_CALLS, MAX_SESSIONS
 
 ASKED = 40
