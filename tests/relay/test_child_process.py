@@ -207,7 +207,7 @@ def test_the_environment_is_what_is_given_and_no_more(run: Any, tmp_path: Path) 
         await child.close()
         return seen.lines
 
-    assert run(talk()) == [f"['KEY', 'LC_CTYPE', 'PATH', 'SIGNET_CHILD'] {tmp_path}".encode()]
+    assert run(talk()) == [f"['CHILD_OF_SIGNET', 'KEY', 'LC_CTYPE', 'PATH'] {tmp_path}".encode()]
 
 
 # --- a start that fails

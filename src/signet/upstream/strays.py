@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 __all__ = ["MARK", "Strays", "new_mark"]
 
-MARK: Final = "SIGNET_CHILD"
+MARK: Final = "CHILD_OF_SIGNET"
 """The variable of each foreign child, with a value of its own."""
 GRACE_S: Final = 1.0
 """How long strays may take to end after SIGTERM, and again after SIGKILL."""
