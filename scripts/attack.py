@@ -3,6 +3,8 @@
     heads     2,500 connections that send their heads byte by byte
     bodies    4,200 connections whose bodies never come, more than there are slots
     busy      512 connections that each make one call after the other
+    processes sessions of one address with a process each, beside another address that has one
+    threads   slow calls of plain functions from one address, and calls that are left
     mixed     valid calls through every door and every kind of hostile traffic, from many addresses at once
 
 Each part starts one server, prints a line every ten seconds, and stops the server by its process id. The exit status
@@ -28,10 +30,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
+from attack import starving
 from attack.clients import allow_descriptors, connect, read_answers
 from attack.observation import CALLS, MIB, Bystander, Observed
 from attack.traffic import HEAD, HOSTILE, VALID, Kind
 from attack.trend import Sample, Trend
+from attack.wrapped_processes import starve
 from processes import PATIENCE_S, Server, serving_limited
 
 LEFT_OVER = 128 * MIB
@@ -215,6 +219,8 @@ PARTS: dict[str, tuple[Callable[[Attack], None], float]] = {
     "heads": (heads, 1),
     "bodies": (bodies, 1),
     "busy": (busy, 1),
+    "processes": (starve, 1),
+    "threads": (starving.threads, 1),
     "mixed": (mixed, 10),
 }
 """Each part, and how many minutes it takes unless others are told."""
@@ -224,7 +230,9 @@ def run(name: str, minutes: float, every_s: float) -> bool:
     """Run one part and print what it found; return whether all went well."""
     part = PARTS[name][0]
     print(f"{name}: {part.__doc__} For {minutes:g} minutes.", flush=True)
-    with serving_limited("--toolsets", "plantuml,conformance,waiting", "--call-timeout-s", "5") as server:
+    with serving_limited(
+        "--toolsets", f"plantuml,conformance,waiting,{starving.TOOLS}", "--call-timeout-s", "5"
+    ) as server:
         attack = Attack(server, minutes * 60, every_s)
         bystander = Bystander(server.port)
         for _ in range(100):

@@ -86,9 +86,9 @@ class Elsewhere:
         self._check()
         return self._store.decide(buckets)
 
-    async def begin(self, key: str, digest: str, runner: str, running_s: float) -> Kept:
+    async def begin(self, key: str, digest: str, runner: str, running_s: float, *, holder: str = "") -> Kept:
         self._check()
-        kept = self._store.begin(key, digest, runner, running_s)
+        kept = self._store.begin(key, digest, runner, running_s, holder=holder)
         if self.holds is not None:
             self.held = True
             await self.holds.wait()
@@ -96,9 +96,11 @@ class Elsewhere:
             raise StoreError("no answer within 1 s")
         return kept
 
-    async def finish(self, key: str, digest: str, runner: str, body: bytes | None, keep_s: float) -> None:
+    async def finish(
+        self, key: str, digest: str, runner: str, body: bytes | None, keep_s: float, *, holder: str = ""
+    ) -> None:
         self._check()
-        self._store.finish(key, digest, runner, body, keep_s)
+        self._store.finish(key, digest, runner, body, keep_s, holder=holder)
 
     async def turn(self, name: str, interval_s: float) -> float:
         self._check()

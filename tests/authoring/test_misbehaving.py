@@ -127,5 +127,6 @@ def test_a_tool_that_never_returns_takes_no_other_tool_down() -> None:
     assert all(LATE in answer["error"]["message"] for answer in given_up)
     assert after["result"]["structuredContent"] == {"result": "still here"}
     assert refused["error"]["message"] == (
-        "16 earlier calls of sleeps have not returned: mend it, and start the server again"
+        "64 of your earlier calls, which timed out or were left, still run: wait until they have ended, "
+        "then call sleeps again. If they never end, the tool has to be mended"
     )

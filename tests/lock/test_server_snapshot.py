@@ -121,7 +121,7 @@ def test_a_child_gets_the_variables_of_the_list_and_those_that_are_named(monkeyp
 
     names = set(json.loads(why[why.index("[") :]))
     allowed = {"PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TERM", "SHELL", "USER", "LOGNAME"}
-    assert {"NAMED", "PATH", "LC_ALL"} <= names <= allowed | {"NAMED", "LC_CTYPE"}
+    assert {"NAMED", "PATH", "LC_ALL"} <= names <= allowed | {"NAMED", "LC_CTYPE", "CHILD_OF_SIGNET"}
 
 
 def test_the_children_of_a_server_end_with_it(tmp_path: Path) -> None:

@@ -263,6 +263,19 @@ def test_the_counts_of_ended_processes_are_summed_up_in_one_file_and_their_gauge
     assert not Path(folder.path).exists()
 
 
+def test_what_another_user_has_put_into_the_temporary_folder_stops_no_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (tmp_path / "signet-metrics-odd").mkdir()
+    os.mkfifo(tmp_path / "signet-metrics-odd" / "owner")
+
+    folder = MetricsFolder.create()
+
+    assert sorted(os.listdir(tmp_path)) == sorted(["signet-metrics-odd", Path(folder.path).name])
+    folder.leave()
+
+
 def test_the_folder_of_a_killed_server_is_removed_by_the_next(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     kept = MetricsFolder.create()

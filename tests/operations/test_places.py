@@ -27,8 +27,8 @@ def gate_of(table: dict[str, Any], queue_s: float = 60.0) -> tuple[PlaceGate, Fi
     return PlaceGate(read_policy(table), figures, queue_s), figures
 
 
-def entering(gate: PlaceGate) -> asyncio.Future[Entry]:
-    return asyncio.ensure_future(entered(gate, call(), TOOL))
+def entering(gate: PlaceGate | SeatGate, who: str | None = None) -> asyncio.Future[Entry]:
+    return asyncio.ensure_future(entered(gate, call(who), TOOL))
 
 
 async def settled() -> None:
@@ -201,4 +201,69 @@ def test_a_place_and_a_seat_are_given_back_once() -> None:
 
     asyncio.run(scenario())
 
-    assert (places_of(gate).running, places_of(gate).seats) == (0, 5)
+    assert (places_of(gate).running, places_of(gate).seats.held) == (0, 0)
+
+
+def test_a_place_goes_to_the_caller_that_has_fewest() -> None:
+    async def scenario() -> None:
+        gate, _ = gate_of({"concurrency": 2, "queue": 8})
+        first = [entering(gate, "mallory") for _ in range(6)]
+        await settled()
+        second = [entering(gate, "alice") for _ in range(2)]
+        await settled()
+        calls = (*first, *second)
+        assert [one.done() for one in calls] == [True] * 2 + [False] * 6
+
+        # Who ends, and whose turn it is then: alice comes last, and has none.
+        for ended, begun in ((0, 6), (1, 2), (6, 7), (2, 3), (7, 4), (3, 5)):
+            before = [one.done() for one in calls]
+            leave(calls[ended].result())
+            await settled()
+            assert [place for place in range(8) if calls[place].done() and not before[place]] == [begun]
+        for one in (first[4], first[5]):
+            leave(one.result())
+        assert (places_of(gate).running, places_of(gate).waiting) == (0, 0)
+
+    asyncio.run(scenario())
+
+
+def test_one_caller_has_all_places_and_a_share_of_the_queue() -> None:
+    async def scenario() -> None:
+        gate, figures = gate_of({"concurrency": 2, "queue": 4})
+        seats = SeatGate(gate)
+        mallory = [entering(seats, "mallory") for _ in range(6)]
+        others = [entering(seats, name) for name in ("alice", "bob", "carol", "dave", "erin")]
+        await settled()
+        results = [one.result() for one in mallory]
+
+        assert [isinstance(one, Fault) for one in results] == [False] * 3 + [True] * 3
+        refusal = results[-1]
+        assert isinstance(refusal, Fault)
+        assert refusal.message == (
+            "You have 3 calls of odd_fine here, and others need room: wait 1 s, then make the same call again"
+        )
+        # Who has nothing finds a seat, although all six are taken.
+        assert [isinstance(one.result(), Fault) for one in others] == [False] * 5
+        again = await entered(seats, call("erin"), TOOL)
+        assert isinstance(again, Fault)
+        assert again.message.startswith("All 2 places for calls of odd_fine are taken")
+        assert figures.decisions["refused", "concurrency"] == 4
+        for one in (*mallory[:3], *others):
+            leave(one.result())
+        assert places_of(gate).seats.held == 0
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(("table", "alone"), [
+    ({"concurrency": 1, "queue": 0}, 1), ({"concurrency": 4, "queue": 0}, 4), ({"concurrency": 1, "queue": 1}, 2),
+    ({"concurrency": 8, "queue": 16}, 12), ({"concurrency": 1, "queue": 16}, 9),
+])  # fmt: skip
+def test_the_seats_that_one_caller_finds(table: dict[str, Any], alone: int) -> None:
+    gate, _ = gate_of(table)
+    places = places_of(gate)
+
+    assert sum(places.sit("principal mallory") for _ in range(100)) == alone
+    assert places.sit("principal alice") is True
+    process, _ = gate_of(table)
+    assert sum(places_of(process).sit("") for _ in range(100)) == table["concurrency"] + table["queue"]

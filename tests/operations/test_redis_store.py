@@ -322,7 +322,7 @@ def test_every_key_has_a_time_to_live_and_a_hash_tag(redis: RedisServer) -> None
         odd = "principal:al{i}ce " + "x" * 300
         await store.decide([Bucket("principal:alice", 5, 60.0), Bucket("tool:a:principal:alice", 5)])
         await store.decide([Bucket(odd, 5, 60.0), Bucket(f"tool:a:{odd}", 5)])
-        await store.begin("a", "one", "a", 60)
+        await store.begin("a", "one", "a", 60, holder="principal al{i}ce")
         await store.begin("b", "one", "b", 60)
         await store.finish("b", "one", "b", b"x", 60)
         await store.take("bank", "me", 1.0)
@@ -332,7 +332,7 @@ def test_every_key_has_a_time_to_live_and_a_hash_tag(redis: RedisServer) -> None
     with_store(redis.url, act)
     keys = redis.keys()
 
-    assert len(keys) == 9
+    assert len(keys) == 13
     assert {name: left_ms for name, left_ms in keys.items() if left_ms <= 0} == {}
     assert [
         name for name in keys if not (name.startswith("signet:{") and name.count("{") == name.count("}") == 1)
@@ -526,7 +526,7 @@ def test_a_sentinel_says_where_the_master_is() -> None:
     with redis_server(password=CANARY) as master, redis_sentinel(master) as sentinel:
         use(f"redis+sentinel://:{CANARY}@127.0.0.1:{sentinel.port}/{SERVICE}/0")
 
-        assert len(master.keys()) == 4
+        assert len(master.keys()) == 7
 
 
 def test_a_cluster_has_the_keys_of_one_caller_in_one_slot(cluster: list[RedisServer]) -> None:
@@ -537,14 +537,18 @@ def test_a_cluster_has_the_keys_of_one_caller_in_one_slot(cluster: list[RedisSer
             buckets = [Bucket(f"principal:{name}", 5, 60.0), Bucket(f"tool:a:principal:{name}", 1)]
             assert (await store.decide(buckets)).refused is None
             assert (await store.decide(buckets)).refused == 1
-            assert await store.begin(name, "one", "a", 60) == Kept("new")
+            assert await store.begin(name, "one", "a", 60, holder=f"principal {name}") == Kept("new")
         await store.take("bank", "me", 0.0)
 
     hosts = ",".join(f"127.0.0.1:{node.port}" for node in cluster[:2])
     with_store(f"redis+cluster://{hosts}", act)
-    sizes = [len(node.cli("--scan").split()) for node in cluster]
+    names = [node.cli("--scan").split() for node in cluster]
+    sizes = list(map(len, names))
+    rooms = {name.split("}")[0] for mine in names for name in mine if name.startswith("signet:{keys-")}
 
-    assert sum(sizes) == 3 * len(callers) + 1
+    # For each caller two buckets, its entries and their order; for each room of callers what all of them have there.
+    assert sum(sizes) == 4 * len(callers) + 2 * len(rooms) + 1
+    assert 8 <= len(rooms) <= 16
     assert min(sizes) > 0
 
 

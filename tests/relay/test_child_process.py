@@ -207,7 +207,7 @@ def test_the_environment_is_what_is_given_and_no_more(run: Any, tmp_path: Path) 
         await child.close()
         return seen.lines
 
-    assert run(talk()) == [f"['KEY', 'LC_CTYPE', 'PATH'] {tmp_path}".encode()]
+    assert run(talk()) == [f"['CHILD_OF_SIGNET', 'KEY', 'LC_CTYPE', 'PATH'] {tmp_path}".encode()]
 
 
 # --- a start that fails
@@ -413,8 +413,10 @@ def test_no_grandchild_of_the_group_is_left(run: Any, rest: str) -> None:
     assert exits == (["it ended with exit code 5"] if rest.startswith("raise") else [])
 
 
-def test_a_daemon_that_left_the_group_does_not_hold_up_the_end(run: Any) -> None:
-    daemon = "import subprocess\nd = subprocess.Popen(['sleep', '600'], start_new_session=True)\n"
+@pytest.mark.parametrize("environ", ["None", "{}"], ids=["with the mark", "without a variable"])
+def test_a_daemon_that_left_the_group_ends_with_the_child(run: Any, environ: str) -> None:
+    command = f"d = subprocess.Popen(['/bin/sleep', '600'], start_new_session=True, env={environ})"
+    daemon = f"import subprocess\n{command}\n"
     script = f"{daemon}print(d.pid, flush=True)\n{HEED}"
 
     async def talk() -> int:
@@ -426,8 +428,28 @@ def test_a_daemon_that_left_the_group_does_not_hold_up_the_end(run: Any) -> None
 
     daemon = run(talk())
 
-    assert is_running(daemon)
-    os.kill(daemon, signal.SIGKILL)
+    assert not is_running(daemon)
+
+
+def test_a_daemon_that_is_as_deaf_as_its_parent_ends_with_it(run: Any) -> None:
+    deaf = f"{DEAF}\nprint(os.getpid(), flush=True)\nwhile True: time.sleep(600)"
+    script = f"""
+import os
+if os.fork() == 0:
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+{deaf}
+"""
+
+    async def talk() -> list[int]:
+        seen = Seen(script)
+        child = await seen.start()
+        await seen.until(lambda: len(seen.lines) == 2)
+        await child.close()
+        return [int(line) for line in seen.lines]
+
+    assert [pid for pid in run(talk()) if is_running(pid)] == []
 
 
 def test_a_close_that_is_cancelled_ends_the_child_nevertheless(run: Any) -> None:

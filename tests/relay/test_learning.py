@@ -21,7 +21,7 @@ from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import Server
 from signet.kernel.tools import Toolbox
 from signet.lock.snapshot import Snapshot
-from signet.relay import catalogue, wrapped_server
+from signet.relay import readings, wrapped_server
 from signet.relay.catalogue import Catalogue
 from signet.relay.notices import Notices
 from signet.relay.relay import ServerRelay
@@ -226,7 +226,7 @@ def told_methods(told: list[bytes]) -> list[str]:
 def test_a_mute_server_is_waited_for_once_and_its_tools_join_when_it_lists_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(catalogue, "WAIT_S", 0.01)
+    monkeypatch.setattr(readings, "WAIT_S", 0.01)
 
     async def run() -> None:
         late = mute()
@@ -242,7 +242,7 @@ def test_a_mute_server_is_waited_for_once_and_its_tools_join_when_it_lists_them(
         listed = names(await relay.catalogue.list_tools(requesting("tools/list", SESSION)))
 
         assert ("tools" in hello["capabilities"], listed, told) == (True, ["well_echo"], [])
-        monkeypatch.setattr(catalogue, "WAIT_S", 600.0)
+        monkeypatch.setattr(readings, "WAIT_S", 600.0)
         assert names(await relay.catalogue.list_tools(requesting("tools/list", SESSION))) == ["well_echo"]
         awaken(late)
         await until(lambda: told)
@@ -255,7 +255,7 @@ def test_a_mute_server_is_waited_for_once_and_its_tools_join_when_it_lists_them(
 
 
 def test_a_server_that_falls_silent_keeps_the_tools_that_it_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogue, "WAIT_S", 0.01)
+    monkeypatch.setattr(readings, "KNOWN_WAIT_S", 0.01)
 
     async def run() -> None:
         silent = AnsweringLink(TOOLS)
@@ -274,7 +274,7 @@ def test_a_server_that_falls_silent_keeps_the_tools_that_it_listed(monkeypatch: 
 
 @pytest.mark.parametrize("name", ["late_echo", "late.echo", "mcp.tool:late.echo"])
 def test_a_call_of_a_late_server_waits_for_that_server_alone(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogue, "WAIT_S", 600.0)
+    monkeypatch.setattr(readings, "WAIT_S", 600.0)
 
     async def run() -> None:
         late, hung = mute(), mute()
@@ -294,7 +294,7 @@ def test_a_call_of_a_late_server_waits_for_that_server_alone(name: str, monkeypa
 
 
 def test_a_mute_server_delays_no_subscription_and_no_log_level(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogue, "WAIT_S", 0.01)
+    monkeypatch.setattr(readings, "WAIT_S", 0.01)
 
     async def run() -> None:
         well, hung = AnsweringLink({**TOOLS, "logging/setLevel": {}}), mute()
@@ -341,6 +341,51 @@ def test_a_page_of_a_list_that_does_not_come_is_told(monkeypatch: pytest.MonkeyP
         relay = relaying(a=AnsweringLink({"prompts/list": None}))
         with pytest.raises(Fault, match=r"cannot be listed: it does not answer within 0\.01 s"):
             await relay.catalogue.list_others(requesting("prompts/list", SESSION))
+        await relay.close()
+
+    asyncio.run(run())
+
+
+def test_lists_of_all_kinds_have_one_deadline_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wrapped_server, "LIST_S", 0.2)
+    monkeypatch.setattr(readings, "WAIT_S", 0.01)
+
+    class Slow(AnsweringLink):
+        """Answers each list in less than the time of one, and all of them in more."""
+
+        def send(self, message: Any) -> None:
+            super().send(message)
+            if message.method.endswith("/list"):
+                page: dict[str, Any] = {message.method.split("/")[-2]: []}
+                asyncio.get_running_loop().call_later(0.15, partial(self.say, id=message.id, result=page))
+
+    async def run() -> None:
+        slow = Slow(dict.fromkeys(("tools/list", "prompts/list", "resources/list", "resources/templates/list")))
+        relay = relaying(well=AnsweringLink(TOOLS), slow=slow)
+        await relay.catalogue.learn(None, to_the_end=True)
+
+        # Each list takes 0.15 s; the second is cut off after 0.2 s.
+        asked = [len(slow.requests(method)) for method in ("tools/list", "resources/list", "resources/templates/list")]
+        assert (relay.servers, asked) == (["well"], [1, 1, 0])
+        await relay.close()
+
+    asyncio.run(run())
+
+
+def test_many_requests_for_a_list_that_is_known_make_one_reading_and_one_behind_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(readings, "KNOWN_WAIT_S", 600.0)
+
+    async def run() -> None:
+        link = AnsweringLink(TOOLS)
+        relay = relaying(a=link, b=AnsweringLink(TOOLS))
+        await relay.catalogue.learn(None, to_the_end=True)
+
+        found = [relay.catalogue.list_tools(requesting("tools/list", SESSION)) for _ in range(100)]
+        listed = [names(one) for one in await asyncio.gather(*found)]
+
+        assert (listed, lists(link)) == ([["a_echo", "b_echo"]] * 100, 3)
         await relay.close()
 
     asyncio.run(run())

@@ -10,7 +10,10 @@ from msgspec import Raw
 
 from signet.kernel.channel import Session
 from signet.kernel.wire import Frame
+from signet.relay.asking import MAX_ASKED
 from signet.relay.conversation import Conversations
+from signet.relay.quiet_names import MAX_NAMES, QuietNames, key_of
+from signet.relay.subscriptions import MAX_BYTES, Listener, SubscriptionShares
 
 from .scripted_link import ScriptedLink, calling, nothing, opened, until
 
@@ -123,3 +126,52 @@ def test_a_request_to_a_lost_server_that_nobody_waits_for_is_no_failure() -> Non
         return failures
 
     assert asyncio.run(run()) == []
+
+
+def test_names_that_callers_make_up_give_way_to_their_own_and_go_with_their_sessions() -> None:
+    names = QuietNames()
+    for number in range(2 * MAX_NAMES):
+        names.add(("prompts/get", str(number)), "greedy")
+    names.add(("prompts/get", "honest"), "other")
+    names.add(("tools/call", "tool"), "greedy")
+
+    assert len(names) == MAX_NAMES // 2 + 2
+    assert [("prompts/get", name) in names for name in ("0", str(2 * MAX_NAMES - 1), "honest")] == [False, True, True]
+    names.forget("greedy")
+    names.forget("nobody")
+    assert (len(names), ("tools/call", "tool") in names) == (2, True)
+
+
+def test_a_long_name_is_kept_as_a_digest_that_is_the_name_of_nothing() -> None:
+    long = "n" * 1_000_000
+
+    assert (key_of("n" * 64), len(key_of(long)), key_of(key_of(long)) == key_of(long)) == ("n" * 64, 71, False)
+
+
+def test_subscriptions_are_shared_by_size() -> None:
+    shares = SubscriptionShares()
+    greedy, other = Listener(nothing, holder="greedy"), Listener(nothing, holder="other")
+    uris = [f"{number:04}{'u' * 4_092}" for number in range(2 * MAX_BYTES // 4_096)]
+    taken = [uri for uri in uris if not shares.take([], greedy, uri)]
+
+    other.uris = {"x:1"}
+    assert 990 < len(taken) < 1_010
+    assert shares.take_all(other) == ""
+    shares.give_back(greedy, taken)
+    assert shares.take([], greedy, uris[0]) == ""
+
+
+def test_callers_have_shares_in_open_questions() -> None:
+    async def run() -> None:
+        asker = asking().asker
+        greedy = Session(id="greedy", holder="greedy", notify=nothing)
+        other = Session(id="other", holder="other", notify=nothing)
+        asked = [asker.ask(nothing, greedy, "roots/list", Raw(b"{}"))[1] for _ in range(MAX_ASKED)]
+        waiting = [one for one in asked if not one.done()]
+
+        assert len(waiting) == MAX_ASKED // 2
+        assert not asker.ask(nothing, other, "roots/list", Raw(b"{}"))[1].done()
+        asker.end("greedy")
+        await until(lambda: len(asker._asked) == 1)
+
+    asyncio.run(run())

@@ -14,13 +14,14 @@ from typing import Any, Final
 
 import msgspec
 
+from signet.kernel.caller import NOBODY
 from signet.kernel.errors import Code, Fault
 from signet.kernel.tools import NULL_CONTEXT, Context
 
 from .contract import DerivedContract
 from .declaration import ToolDeclaration
 from .finite import is_finite
-from .threads import MAX_LOST, Job, threads_of
+from .threads import Job, threads_of
 
 __all__ = ["CURRENT", "make_run"]
 
@@ -131,11 +132,11 @@ def _in_thread(
         except RuntimeError:
             # A large message is read in a thread, and its tool is awaited on the loop.
             return run_later(args, context)
-        threads = threads_of(loop)
-        if threads.is_stuck(tool):
-            message = f"{MAX_LOST} earlier calls of {tool} have not returned: mend it, and start the server again"
-            return Fault(Code.INTERNAL_ERROR, message)
-        if not threads.has_room:
+        threads, wait = threads_of(loop), context.wait
+        holder = "" if wait is None or wait.caller is NOBODY else wait.caller.holder
+        if threads.has_lost and (lost := threads.lost_by(holder, tool)):
+            return _too_many_left(tool, lost)
+        if not threads.has_room(holder):
             context.waiting("waiting for a free thread")
 
         def report(done: float, total: float | None = None, message: str | None = None) -> None:
@@ -146,13 +147,22 @@ def _in_thread(
                 return run(args, context)
             return run(args, msgspec.structs.replace(context, progress=report, is_cancelled=lambda: job.is_abandoned))
 
-        return threads.run(work, tool)
+        return threads.run(work, tool, holder)
 
     async def run_later(args: Any, context: Context) -> Any:
         started = run_in_thread(args, context)
         return started if isinstance(started, Fault) else await started
 
     return run_in_thread
+
+
+def _too_many_left(tool: str, count: int) -> Fault:
+    """Return the fault for a caller whose earlier calls hold so many threads that it may have no more."""
+    message = (
+        f"{count} of your earlier calls, which timed out or were left, still run: wait until they have ended, "
+        f"then call {tool} again. If they never end, the tool has to be mended"
+    )
+    return Fault(Code.INTERNAL_ERROR, message, name="TOO_MANY_CALLS_LEFT", status=503)
 
 
 def _may_hold_nan(schema: Any) -> bool:

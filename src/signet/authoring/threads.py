@@ -4,14 +4,17 @@
 
 Quick functions follow each other in one thread, because threads that take turns cost more than the functions. A job
 that has waited for a millisecond brings more threads; where nothing was finished meanwhile, one for each job.
-A thread whose caller has given up is lost: another takes its place, until a tool has lost `MAX_LOST`.
+
+Callers share the threads: the next job is of the caller with the fewest that run. A thread whose caller has given up is
+lost: another takes its place, until its caller has lost `MAX_LOST` with a tool, or a share of `MAX_ALL_LOST` with all.
+Who makes calls and leaves them is refused then, and the tool is there for the others.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable
 from contextvars import Context as Variables
 from contextvars import copy_context
@@ -19,14 +22,23 @@ from queue import Empty, SimpleQueue
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
+from signet.kernel.caller import holder_now
+from signet.kernel.line import Line
+from signet.kernel.shares import Shares
+
 __all__ = ["MAX_LOST", "Job", "Threads", "threads_of"]
 
 MAX_THREADS: Final = 64
-"""The calls of plain functions that run at once; further ones wait for their turn."""
+"""The calls of plain functions that run at once; further ones wait for their turn.
+
+As many threads again are for callers that have none: one for each.
+"""
 PATIENCE_S: Final = 0.001
 """How long a job waits for a thread that is at work before others are woken."""
 MAX_LOST: Final = 16
-"""The calls of one tool that may run on although nobody waits for them; then the tool is refused."""
+"""The calls of one caller to one tool that may run on although nobody waits for them; then the caller is refused."""
+MAX_ALL_LOST: Final = 128
+"""The calls of all callers that may do so and have other threads in their places; of the rest, none has."""
 IDLE_S: Final = 60.0
 """How long a thread waits for work before it ends."""
 
@@ -34,18 +46,22 @@ IDLE_S: Final = 60.0
 class Job:
     """A function that is to run in a thread."""
 
-    __slots__ = ("drop", "future", "is_abandoned", "is_lost", "is_running", "owner", "variables", "work")
+    __slots__ = ("drop", "future", "holder", "is_abandoned", "is_lost", "is_running", "owner", "variables", "work")
 
     def __init__(
         self,
         work: Callable[[Job], Any],
         future: asyncio.Future[Any],
         owner: str,
+        holder: str,
         drop: Callable[[Job], None],
     ) -> None:
         self.work = work
         self.future = future
         self.owner = owner
+        """The tool."""
+        self.holder = holder
+        """Whose share of the threads it uses."""
         self.variables: Variables = copy_context()
         self.drop = drop
         self.is_running = False
@@ -57,7 +73,6 @@ class Job:
     def abandon(self, future: asyncio.Future[Any]) -> None:
         """Take note that the call has ended; one that was cancelled has left its function behind."""
         if future.cancelled():
-            self.is_abandoned = True
             self.drop(self)
 
 
@@ -65,9 +80,9 @@ class Threads:
     """A bounded number of threads that run the jobs of one event loop."""
 
     def __init__(self, limit: int = MAX_THREADS) -> None:
-        self._limit = limit
-        self._jobs: OrderedDict[Job, None] = OrderedDict()
-        """The jobs that wait, first come first served."""
+        self._jobs: Line[Job] = Line(Shares("threads of plain functions", limit), spare=limit)
+        """The jobs that wait and, by their callers, those that run."""
+        self._limit = self._jobs.most
         self._lock = threading.Lock()
         self._active = 0
         """The threads that are at work."""
@@ -81,25 +96,41 @@ class Threads:
         self._is_watched = False
         self._done: deque[tuple[Job, Any]] = deque()
         self._is_told = False
-        self._lost: dict[str, int] = {}
-        """The calls of each tool that run on although nobody waits for them."""
-
-    def is_stuck(self, owner: str) -> bool:
-        """Return whether so many calls of a tool have not returned that no further one may begin."""
-        return self._lost.get(owner, 0) >= MAX_LOST
+        self._lost = Shares("threads of calls that were left", MAX_ALL_LOST)
+        self._lost_of: dict[tuple[str, str], int] = {}
+        """The same for each caller and tool."""
 
     @property
-    def has_room(self) -> bool:
-        """Whether a job would begin soon."""
-        return self._active < self._limit
+    def has_lost(self) -> bool:
+        """Whether any call has been left whose function runs on."""
+        return bool(self._lost_of)
 
-    def run(self, work: Callable[[Job], Any], owner: str = "") -> asyncio.Future[Any]:
-        """Run a tool's function in a thread; the future's result is its value, or the exception that it raised."""
+    def lost_by(self, holder: str, owner: str) -> int:
+        """Return how many calls of a caller have not returned, if they are so many that no further one may begin.
+
+        These are the calls of one tool, or of all tools.
+        """
+        mine = self._lost_of.get((holder, owner), 0)
+        if mine >= MAX_LOST:
+            return mine
+        everything = self._lost.of(holder)
+        return 0 if not everything or self._lost.has_room(holder) else everything
+
+    def has_room(self, holder: str = "") -> bool:
+        """Return whether a job of a caller would begin soon."""
+        return self._jobs.may_have(holder)
+
+    def run(self, work: Callable[[Job], Any], owner: str = "", holder: str | None = None) -> asyncio.Future[Any]:
+        """Run a tool's function in a thread; the future's result is its value, or the exception that it raised.
+
+        Without a holder, it is of the caller whose call runs now.
+        """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
-        job = Job(work, future, owner, self._drop)
+        job = Job(work, future, owner, holder_now() if holder is None else holder, self._drop)
         future.add_done_callback(job.abandon)
-        self._jobs[job] = None
+        with self._lock:
+            self._jobs.add(job.holder, job)
         if not self._is_begun:
             # After what else the loop has to do now, which may bring more jobs.
             self._is_begun = True
@@ -110,6 +141,9 @@ class Threads:
         self._is_begun = False
         if not self._active:
             self._wake(1)
+        self._begin_watch(loop)
+
+    def _begin_watch(self, loop: asyncio.AbstractEventLoop) -> None:
         if not self._is_watched:
             self._is_watched = True
             self._seen = self._finished
@@ -118,9 +152,13 @@ class Threads:
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
         """Wake more threads for jobs that still wait, until there are none of either.
 
-        Where all threads are at work, the first that is done takes the next job by itself.
+        Where no job may begin, the first thread that is done takes the next one by itself.
         """
-        if not self._jobs or self._active >= self._limit:
+        is_over = not self._jobs or self._active >= self._limit
+        if not is_over:
+            with self._lock:
+                is_over = not self._jobs.ready(1)
+        if is_over:
             self._is_watched = False
             return
         stuck = self._finished == self._seen
@@ -130,7 +168,8 @@ class Threads:
 
     def _wake(self, count: int) -> None:
         with self._lock:
-            count = min(count, len(self._jobs), self._limit - self._active)
+            count = max(0, min(count, len(self._jobs), self._limit - self._active))
+            count = self._jobs.ready(count) if count > 1 else count
             self._active += count
             fresh = max(0, self._active - self._started)
             self._started += fresh
@@ -167,8 +206,8 @@ class Threads:
     def _next(self) -> Job | None:
         """Return the next job; without one the thread is at work no longer."""
         with self._lock:
-            if self._jobs:
-                job = self._jobs.popitem(last=False)[0]
+            job = self._jobs.next()
+            if job is not None:
                 job.is_running = True
                 return job
             self._active -= 1
@@ -178,22 +217,40 @@ class Threads:
         """Return whether the thread of a job that has ended was given up; another one is in its place."""
         with self._lock:
             job.is_running = False
+            if job.is_abandoned:
+                self._count_lost(job, -1)
             if job.is_lost:
-                self._lost[job.owner] -= 1
+                self._lost.give_back(job.holder)
+            else:
+                self._jobs.give_back(job.holder)
             return job.is_lost
 
     def _drop(self, job: Job) -> None:
         """Forget a job that nobody waits for; one that runs has its thread for itself from now on."""
         with self._lock:
+            job.is_abandoned = True
             if not job.is_running:
-                self._jobs.pop(job, None)
+                self._jobs.drop(job.holder, job)
+                return
+            self._count_lost(job, 1)
+            if not self._lost.take(job.holder):
+                # It keeps its place among those that run: there are no more threads than these.
                 return
             job.is_lost = True
-            self._lost[job.owner] = self._lost.get(job.owner, 0) + 1
+            self._jobs.give_back(job.holder)
             self._active -= 1
             self._started -= 1
         if self._jobs:
             self._wake(1)
+
+    def _count_lost(self, job: Job, more: int) -> None:
+        """Count one more or one less of the calls that were left, by their caller and tool."""
+        key = job.holder, job.owner
+        left = self._lost_of.get(key, 0) + more
+        if left:
+            self._lost_of[key] = left
+        else:
+            del self._lost_of[key]
 
     def _tell(self, job: Job) -> None:
         try:
@@ -210,6 +267,9 @@ class Threads:
             job, value = self._done.popleft()
             if not job.future.done():
                 job.future.set_result(value)
+        if self._jobs and not self._is_watched:
+            # What ended may have been in the way of more than the one job that is in its place.
+            self._begin_watch(asyncio.get_running_loop())
 
 
 _POOLS: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, Threads]] = WeakKeyDictionary()

@@ -9,6 +9,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from signet.files import read_regular
 from signet.kernel.errors import Code, Fault
 from signet.kernel.schemas import Bundle, schema_of
 from signet.kernel.wire import encode
@@ -118,8 +119,7 @@ def _chosen(sets: Mapping[str, ShownSet], wanted: str | dict[str, ToolTerms]) ->
 def _bundles(folder: str) -> Iterator[Bundle]:
     tools = os.path.join(folder, "tools")
     for name in sorted(os.listdir(tools)):
-        with open(os.path.join(tools, name), "rb") as file:
-            yield msgspec.json.decode(file.read(), type=Bundle)
+        yield msgspec.json.decode(read_regular(os.path.join(tools, name), follow_link=True), type=Bundle)
 
 
 def _terms(bundles: Iterator[Bundle]) -> Iterator[tuple[str, ToolTerms]]:

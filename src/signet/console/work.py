@@ -1,6 +1,6 @@
 """The console's own threads: what a view reads or computes off the event loop, so that the doors never wait for it.
 
-    await work(function, *args) ── a bounded line ── one of two threads
+    await work(function, *args) ── a bounded line, in turn for each caller ── one of two threads
 
 The doors share the threads of the event loop; the console takes none of them. What runs here is short, and bounded in
 work and memory by whoever hands it in: it reads files of a known size, or turns one answer into JSON. It waits for no
@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
-from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
+from signet.kernel.caller import holder_now
 from signet.kernel.errors import Code, Fault
+from signet.kernel.line import Line
+from signet.kernel.shares import Shares
+from signet.transports.fair_executor import Job
 
 __all__ = ["Threads", "work"]
 
@@ -29,7 +30,7 @@ T = TypeVar("T")
 
 THREADS: Final = 2
 MAX_WAITING: Final = 32
-"""The number of functions that wait for a thread: whoever finds more is told to ask again."""
+"""The number of functions that wait for a thread: whoever has a share of them waiting is told to ask again."""
 
 
 class Threads:
@@ -39,12 +40,12 @@ class Threads:
         """Name the threads, and the sentence for whoever finds too many waiting."""
         self._name = name
         self._count = count
-        self._max_waiting = max_waiting
         self._advice = advice
         self._changed = threading.Condition()
-        self._waiting: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+        self._line: Line[Job] = Line(Shares(f"threads of {name}", count), reserves=False)
+        self._shares = Shares(f"functions in {name}", count + max_waiting)
+        """Those that run, and those that wait."""
         self._made = 0
-        self._busy = 0
 
     async def run(self, function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
         """Return what a function returns in a thread; one that still waits when its caller leaves is never called.
@@ -52,48 +53,39 @@ class Threads:
         Raises:
             Fault: too many are waiting.
         """
-        job = Future[T](), partial(copy_context().run, function, *args, **named)
+        job = Job(partial(copy_context().run, function, *args, **named), holder_now())
         self._put(job)
         try:
-            return await asyncio.wrap_future(job[0])
+            value: T = await asyncio.wrap_future(job.future)
         except asyncio.CancelledError:
-            with self._changed, suppress(ValueError):
-                self._waiting.remove(job)
+            with self._changed:
+                if self._line.drop(job.holder, job):
+                    self._shares.give_back(job.holder)
             raise
+        return value
 
-    def _put(self, job: tuple[Future[Any], Callable[[], Any]]) -> None:
+    def _put(self, job: Job) -> None:
         with self._changed:
-            if self._busy + len(self._waiting) >= self._count + self._max_waiting:
+            if not self._shares.take(job.holder):
                 raise Fault(Code.INTERNAL_ERROR, self._advice, name="CONSOLE_BUSY", status=503)
-            if self._made < self._count and self._made <= self._busy + len(self._waiting):
+            if self._made < self._count and self._made < self._shares.held:
                 threading.Thread(target=self._work, name=f"{self._name}-{self._made}", daemon=True).start()
                 self._made += 1
-            self._waiting.append(job)
+            self._line.add(job.holder, job)
             self._changed.notify()
 
     def _work(self) -> None:
         while True:
             with self._changed:
-                while not self._waiting:
+                while (job := self._line.next()) is None:
                     self._changed.wait()
-                self._busy += 1
-                job, function = self._waiting.popleft()
-            _fulfil(job, function)
+            holder = job.holder
+            job.run()
             # Nothing of the last answer is kept until the next question.
-            del job, function
+            del job
             with self._changed:
-                self._busy -= 1
-
-
-def _fulfil(job: Future[Any], function: Callable[[], Any]) -> None:
-    if not job.set_running_or_notify_cancel():
-        return
-    try:
-        result = function()
-    except BaseException as error:  # noqa: BLE001 - it is raised where the result is awaited
-        job.set_exception(error)
-    else:
-        job.set_result(result)
+                self._line.give_back(holder)
+                self._shares.give_back(holder)
 
 
 work: Final = Threads(

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final, TypeVar
 
+from signet.kernel.caller import holder_now
+from signet.kernel.fair_turns import FairTurns
 from signet.system.child import Hold
 
 from .renderer import busy
@@ -17,16 +19,18 @@ __all__ = ["Places"]
 T = TypeVar("T")
 
 MAX_WAITING: Final = 32
-"""The number of diagrams that wait for a place: each takes seconds, and whoever waits longer has left."""
+"""The number of diagrams that wait for a place, of which each caller has a share.
+
+Each takes seconds, and whoever waits longer has left.
+"""
 
 
 class Places:
     """As many threads as diagrams are drawn at once."""
 
     def __init__(self, count: int, name: str) -> None:
-        self._free = asyncio.Semaphore(count)
+        self._turns = FairTurns("diagrams of one engine", count, MAX_WAITING)
         self._threads = ThreadPoolExecutor(count, name)
-        self._waiting = 0
 
     async def run(self, work: Callable[[Hold], T]) -> T:
         """Return what work in a thread returns; when the caller leaves, the child that the work holds is killed.
@@ -34,25 +38,22 @@ class Places:
         Raises:
             Fault: too many are waiting.
         """
-        if self._free.locked() and self._waiting >= MAX_WAITING:
+        turns, holder = self._turns, holder_now()
+        if turns.must_wait(holder) and not turns.may_wait(holder):
             raise busy()
-        self._waiting += 1
-        try:
-            await self._free.acquire()
-        finally:
-            self._waiting -= 1
+        await turns.take(holder)
         loop = asyncio.get_running_loop()
         hold = Hold()
         try:
             job = self._threads.submit(work, hold)
         except BaseException:
-            self._free.release()
+            turns.give_back(holder)
             raise
 
         def give_back(_: Future[T]) -> None:
             # The place is free when the thread is, which may be after its caller has left, or its loop has ended.
             with contextlib.suppress(RuntimeError):
-                loop.call_soon_threadsafe(self._free.release)
+                loop.call_soon_threadsafe(turns.give_back, holder)
 
         job.add_done_callback(give_back)
         try:

@@ -10,6 +10,8 @@ from typing import Any, Final
 
 import msgspec
 
+from signet.files import open_regular
+
 from .retention import FOLDER, find_latest_run, journal_files
 
 __all__ = ["Follower", "JournalLine", "find_files", "last_lines", "merged"]
@@ -107,7 +109,7 @@ def merged(paths: Iterable[str]) -> Iterator[JournalLine]:
 
 
 def _lines(path: str) -> Iterator[JournalLine]:
-    with open(path, "rb") as file:
+    with open(open_regular(path, os.O_RDONLY, follow_link=True), "rb") as file:
         for line in file:
             found = JournalLine.read(line) if line.endswith(b"\n") else None
             if found is not None:
@@ -125,7 +127,7 @@ def _last_of(path: str, count: int, since: str) -> list[JournalLine]:
     """Return the records at the end of a file, block by block from the end until there are enough."""
     found: list[list[JournalLine]] = []
     known = 0
-    with open(path, "rb") as file:
+    with open(open_regular(path, os.O_RDONLY, follow_link=True), "rb") as file:
         at, first = file.seek(0, os.SEEK_END), b""
         is_end = True
         while at and known < count:
@@ -167,7 +169,7 @@ class Follower:
         for path in paths:
             at, rest = self._places.get(path, (0, b""))
             try:
-                with open(path, "rb") as file:
+                with open(open_regular(path, os.O_RDONLY, follow_link=True), "rb") as file:
                     file.seek(at)
                     added = file.read(BLOCK_BYTES * 64)
             except OSError:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from contextvars import ContextVar
 from typing import Final, Protocol
 
 import msgspec
 
 from .errors import Fault
 
-__all__ = ["CALL_ALL", "NOBODY", "Authenticator", "Caller", "Principal", "caller_of"]
+__all__ = ["CALLER", "CALL_ALL", "NOBODY", "Authenticator", "Caller", "Principal", "caller_of", "holder_now"]
 
 CALL_ALL: Final = "tools:call"
 """The scope that lets a principal call every tool; `tools:call:<slug>` is for one."""
@@ -82,6 +83,17 @@ class Caller(msgspec.Struct, frozen=True):
 
 NOBODY: Final = Caller()
 """The caller where nothing is known: on stdio and in commands."""
+
+CALLER: Final[ContextVar[Caller]] = ContextVar("signet_caller")
+"""The caller whose request is answered, where callers can be told apart: what the answer uses is counted to it.
+
+It is set by the door that awaits the answer, before it does.
+"""
+
+
+def holder_now() -> str:
+    """Return whose share of a scarce thing the code that runs now uses; empty outside of a call."""
+    return CALLER.get(NOBODY).holder
 
 
 def caller_of(principal: str | None, address: str) -> tuple[str, str]:

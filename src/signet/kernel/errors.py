@@ -21,6 +21,7 @@ __all__ = [
     "ACCESS_FAULTS",
     "HEADER_MISMATCH",
     "IDEMPOTENCY_CONFLICT",
+    "IDEMPOTENCY_FULL",
     "IDEMPOTENCY_NOT_KEPT",
     "INPUT_REQUIRED",
     "INSUFFICIENT_SCOPE",
@@ -34,6 +35,7 @@ __all__ = [
     "RATE_LIMITED",
     "TABLE",
     "TOO_LARGE",
+    "TOO_MANY_PROCESSES",
     "UNSUPPORTED_VERSION",
     "CanonicalError",
     "Code",
@@ -69,11 +71,14 @@ TOO_LARGE: Final = "REQUEST_TOO_LARGE"
 INPUT_REQUIRED: Final = "INPUT_REQUIRED"
 """The name of the fault of a tool that asks its caller something, through a door that cannot carry the answer."""
 INSUFFICIENT_SCOPE: Final = "INSUFFICIENT_SCOPE"
-ACCESS_FAULTS: Final = frozenset({RATE_LIMITED, INSUFFICIENT_SCOPE})
+TOO_MANY_PROCESSES: Final = "TOO_MANY_PROCESSES"
+"""The name of the fault of a call for which no process of a wrapped server can be started now."""
+ACCESS_FAULTS: Final = frozenset({RATE_LIMITED, INSUFFICIENT_SCOPE, TOO_MANY_PROCESSES})
 """The faults whose HTTP status is their own at every door: the caller may not call, or not now."""
 IDEMPOTENCY_CONFLICT: Final = "IDEMPOTENCY_CONFLICT"
 IDEMPOTENCY_NOT_KEPT: Final = "IDEMPOTENCY_NOT_KEPT"
-OWN_STATUS_FAULTS: Final = ACCESS_FAULTS | {IDEMPOTENCY_CONFLICT, IDEMPOTENCY_NOT_KEPT}
+IDEMPOTENCY_FULL: Final = "IDEMPOTENCY_FULL"
+OWN_STATUS_FAULTS: Final = ACCESS_FAULTS | {IDEMPOTENCY_CONFLICT, IDEMPOTENCY_FULL, IDEMPOTENCY_NOT_KEPT}
 """The faults whose HTTP status is their own at the envelope door too: those above, and those of idempotency keys."""
 
 MAX_NAME_CHARS: Final = 65_536

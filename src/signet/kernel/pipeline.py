@@ -142,12 +142,10 @@ class Pipeline:
         context = call.context
         runtime = self._runtimes.get(prepared.tool.slug)
         if runtime is not None:
+            wait = context.wait or Waiting()
+            wait.caller = call.caller
             context = msgspec.structs.replace(
-                context,
-                upstream=runtime.upstream,
-                settings=runtime.settings,
-                today=runtime.today,
-                wait=context.wait or Waiting(),
+                context, upstream=runtime.upstream, settings=runtime.settings, today=runtime.today, wait=wait
             )
         try:
             value = prepared.tool.run(prepared.args, context)

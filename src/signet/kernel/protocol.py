@@ -87,12 +87,18 @@ class Identity(msgspec.Struct, frozen=True):
     version: str
 
 
+MAX_TOKEN_CHARS: Final = 4_096
+"""The longest progress token: every report of progress repeats it."""
+
+
 class Meta(msgspec.Struct, frozen=True):
     """The members of `params._meta` that are read."""
 
     version: Any = msgspec.field(name=VERSION_KEY, default=UNSET)
     capabilities: Any = msgspec.field(name=CAPABILITIES_KEY, default=UNSET)
-    progress_token: Id | UnsetType = msgspec.field(name="progressToken", default=UNSET)
+    progress_token: Annotated[str, msgspec.Meta(max_length=MAX_TOKEN_CHARS)] | int | UnsetType = msgspec.field(
+        name="progressToken", default=UNSET
+    )
     idempotency_key: Annotated[str, msgspec.Meta(max_length=255)] = msgspec.field(name="idempotencyKey", default="")
     trace: Any = msgspec.field(name="traceparent", default=UNSET)
     trace_state: Any = msgspec.field(name="tracestate", default=UNSET)

@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import msgspec
 
+from .caller import NOBODY, Caller
+
 __all__ = ["Waiting"]
 
 
@@ -16,6 +18,8 @@ class Waiting(msgspec.Struct):
     """
 
     now: str | Callable[[], str] = ""
+    caller: Caller = NOBODY
+    """Whose call it is, once its tool is called."""
 
     def text(self) -> str:
         """Return what the call waits for; an empty text where nobody said."""

@@ -19,6 +19,7 @@ from msgspec import UNSET, Raw
 from signet.kernel.channel import ClientChannel, Session
 from signet.kernel.errors import INPUT_REQUIRED, INTERNAL, METHOD_NOT_FOUND, MISSING_CAPABILITY, Code, Fault
 from signet.kernel.relay import RpcRequest
+from signet.kernel.shares import Shares
 from signet.kernel.wire import Frame, encode
 
 from .attribution import note_asker
@@ -52,6 +53,7 @@ def declares(capabilities: object, method: str) -> bool:
 
 
 class _Asked(msgspec.Struct, frozen=True):
+    holder: str
     answer: asyncio.Future[Answer]
     session: str
     principal: object
@@ -62,6 +64,7 @@ class Asker:
 
     def __init__(self) -> None:
         self._asked: dict[str, _Asked] = {}
+        self._shares = Shares("open questions", MAX_ASKED)
         self._next = 0
 
     def ask(
@@ -71,16 +74,22 @@ class Asker:
         self._next += 1
         number = f"signet-{self._next}-{token_hex(8)}"
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        if len(self._asked) >= MAX_ASKED:
+        holder = channel.holder if isinstance(channel, Session) else channel.caller.holder
+        if not self._shares.take(holder):
             answer.set_result(Answer(error=Raw(error_object(INTERNAL, "too many questions wait for an answer"))))
             return number, answer
         if isinstance(channel, Session):
-            self._asked[number] = _Asked(answer, channel.id, None)
+            self._asked[number] = _Asked(holder, answer, channel.id, None)
         else:
-            self._asked[number] = _Asked(answer, channel.agreement.id, channel.caller.principal)
-        answer.add_done_callback(lambda _: self._asked.pop(number, None))
+            self._asked[number] = _Asked(holder, answer, channel.agreement.id, channel.caller.principal)
+        answer.add_done_callback(lambda _: self._forget(number))
         notify(request(number, method, on_one_line(params)))
         return number, answer
+
+    def _forget(self, number: str) -> None:
+        asked = self._asked.pop(number, None)
+        if asked is not None:
+            self._shares.give_back(asked.holder)
 
     def receive(self, frame: Frame, channel: ClientChannel) -> None:
         """Take the response of a client, if it answers a question to that client."""
@@ -141,6 +150,7 @@ class Round(msgspec.Struct, eq=False):
     exchange: Exchange
     questions: dict[str, Question]
     principal: object
+    holder: str
     digest: bytes
     timer: asyncio.TimerHandle
 
@@ -150,6 +160,7 @@ class Rounds:
 
     def __init__(self, on_dropped: Callable[[Dialogue], None]) -> None:
         self._held: dict[str, Round] = {}
+        self._shares = Shares("held calls", MAX_HELD)
         self._on_dropped = on_dropped
 
     def holds(self, dialogue: Dialogue) -> bool:
@@ -157,15 +168,26 @@ class Rounds:
         return any(one.exchange.dialogue is dialogue for one in self._held.values())
 
     def hold(self, exchange: Exchange, caller: RpcRequest) -> bytes:
-        """Hold a call whose server asks something; return the result that asks the caller."""
-        if len(self._held) >= MAX_HELD:
-            self._drop(next(iter(self._held)))
+        """Hold a call whose server asks something; return the result that asks the caller.
+
+        Where its holder may have no more, its oldest gives way.
+
+        Raises:
+            Fault: the calls of others have all places.
+        """
+        holder = caller.channel.caller.holder
+        if not self._shares.has_room(holder) and self._shares.of(holder):
+            self._drop(next(state for state, held in self._held.items() if held.holder == holder))
+        if not self._shares.take(holder):
+            exchange.dialogue.forget(exchange, "too many calls wait for answers")
+            why = "too many calls wait for the answers of their callers: try again later"
+            raise Fault(Code.INTERNAL_ERROR, why, status=503, as_tool_result=False)
         state = token_urlsafe(32)
         questions = {f"question-{number}": one for number, one in enumerate(exchange.questions, 1)}
         exchange.questions.clear()
         exchange.is_held = True
         timer = asyncio.get_running_loop().call_later(HOLD_S, self._drop, state)
-        held = Round(exchange, questions, caller.channel.caller.principal, _digest(caller), timer)
+        held = Round(exchange, questions, caller.channel.caller.principal, holder, _digest(caller), timer)
         self._held[state] = held
         exchange.end_turn()  # its caller may never come back
         return input_required(questions, state)
@@ -198,6 +220,7 @@ class Rounds:
             raise Fault(Code.INVALID_INPUT, f"inputResponses lacks {missing[0]}", as_tool_result=False)
         held.timer.cancel()
         del self._held[state]
+        self._shares.give_back(held.holder)
         held.exchange.is_held = False
         for key, question in held.questions.items():
             question.answer(result=on_one_line(answers[key]))
@@ -206,6 +229,7 @@ class Rounds:
     def _drop(self, state: str) -> None:
         held = self._held.pop(state, None)
         if held is not None:
+            self._shares.give_back(held.holder)
             held.timer.cancel()
             why = "the caller did not answer in time"
             for question in held.questions.values():

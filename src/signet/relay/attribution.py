@@ -13,6 +13,7 @@ from signet.kernel.relay import RpcRequest
 
 from .dialogue import Dialogue, Exchange
 from .messages import members
+from .quiet_names import key_of
 
 __all__ = [
     "ASKING",
@@ -28,7 +29,7 @@ __all__ = [
     "session_of",
 ]
 
-MAX_QUIET: Final = 10_000
+MAX_ASKERS: Final = 10_000
 MAX_SUSPECTS: Final = 1_000
 ASKING: Final = frozenset({"tools/call", "prompts/get", "resources/read", "completion/complete"})
 """The requests during which a server may ask."""
@@ -119,8 +120,10 @@ def note_asker(dialogue: Dialogue, exchanges: Sequence[Exchange]) -> None:
     if asking & dialogue.askers:
         return
     if len(asking) == 1:
-        dialogue.askers |= asking
-        dialogue.quiet -= asking
+        if len(dialogue.askers) < MAX_ASKERS:
+            dialogue.askers |= asking
+        for what in asking:
+            dialogue.quiet.discard(what)
         dialogue.suspects -= asking
     else:
         for one in exchanges:
@@ -135,15 +138,15 @@ def _what(exchange: Exchange) -> tuple[str, str]:
 def answered_quietly(exchange: Exchange) -> None:
     """Note that a request was answered, and that nothing was asked in it."""
     what, dialogue = _what(exchange), exchange.dialogue
-    if not exchange.is_suspect and what not in dialogue.askers and len(dialogue.quiet) < MAX_QUIET:
-        dialogue.quiet.add(what)
+    if not exchange.is_suspect and what not in dialogue.askers:
+        dialogue.quiet.add(what, exchange.request.channel.caller.holder if exchange.request is not None else "")
         dialogue.suspects.discard(what)
 
 
 def name_in(raw: Raw, caller: RpcRequest | None, more: Mapping[str, Any] | None) -> str:
-    """Return the tool or prompt that a request names, as the server knows it; empty if it names none."""
+    """Return what stands for the tool or prompt that a request names, as the server knows it; else an empty text."""
     name = (more or {}).get("name")
     if name is None:
         named = members(raw).get("name") if caller is None else None
         name = getattr(caller.params, "name", "") if caller is not None else msgspec.json.decode(named or b'""')
-    return name if isinstance(name, str) else ""
+    return key_of(name) if isinstance(name, str) else ""

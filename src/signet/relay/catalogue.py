@@ -27,6 +27,7 @@ from .dialogue import Answer, Dialogue
 from .hello import hello_as_said, hello_of
 from .listing import Flaws, Listed, Terms, list_tools, name_of, nearest_of, over_budget, slug_for, with_prefix
 from .messages import members, text_of
+from .readings import Reading, Readings
 from .sent_params import REFERENCE, check_prompt
 from .snapshots import LISTS
 from .translation import capabilities_for, for_handshake, for_modern, listed_for_handshake
@@ -40,24 +41,10 @@ MEMBERS: Final = {"prompts/list": "prompts", "resources/list": "resources", "res
 
 LONG_LIST_BYTES: Final = 65_536
 """The size from which a list of tools is looked at in a thread."""
-WAIT_S: Final = 5.0
-"""How long a server that has not listed its tools holds up the others: clients give up after 10 s or more."""
 
 
 def _nothing(*_: object) -> None:
     """Do nothing."""
-
-
-class _Reading(msgspec.Struct, eq=False):
-    """The lists of a server that are being read."""
-
-    server: WrappedServer
-    task: asyncio.Future[None]
-    before: Snapshot | None
-    ends_s: float
-    """The time up to which others wait for it."""
-    is_late: bool = False
-    """Whether others have gone on without it."""
 
 
 class Catalogue:
@@ -90,14 +77,10 @@ class Catalogue:
         self._uris = ClaimedUris(log)
         self._prompts: dict[str, tuple[tuple[Raw, ...], dict[str, Raw]]] = {}  # as they were listed, and by name
         self._listed: dict[str, list[Listed]] = {}
-        self._readings: dict[str, _Reading] = {}
+        self.readings = Readings(self._read, self._snapshots.get, log)
         self._failed: set[str] = set()
         """The servers that could not be read before."""
-        self._slow: set[str] = set()
-        """The servers that a request has waited for in vain; the next request waits when they have been read."""
         self.on_change: Callable[[], None] = _nothing
-        self.on_late: Callable[[WrappedServer, Snapshot], None] = _nothing
-        """Called when a server that others went on without has other lists than before."""
         self.sole = self.servers[0] if len(self.servers) == 1 and not prefixed and not any(toolbox.groups) else None
         for server in self.servers:
             if server.pinned is not None:
@@ -117,62 +100,25 @@ class Catalogue:
         its tools join when it has listed them.
         """
         unknown = [server for server in self.servers if server.name not in self._snapshots]
-        readings = [self._reading(server, caller) for server in unknown]
+        readings = [self.readings.of(server, caller) for server in unknown]
         awaited = [one for one in readings if patient or one.server.name not in self._failed]
-        await (self._wait_to_the_end(awaited) if to_the_end else self._wait(awaited))
+        await (self.readings.wait_to_the_end(awaited) if to_the_end else self._wait(awaited))
 
     async def learn_for(self, tool: str, caller: RpcRequest | None) -> None:
         """Read the server that a tool is of, if it is not known yet, however long it takes; wait for no other."""
+        if self._toolbox.find(tool) is not None:
+            return
         owner = (self._owner(tool) or self._owner_of_slug(tool)) if self._prefixed else None
         if self._prefixed and owner is None:
             await self.learn(caller)
             return
         servers = self.servers if owner is None else [owner]
         unknown = [server for server in servers if server.name not in self._snapshots]
-        await self._wait_to_the_end([self._reading(server, caller) for server in unknown])
+        await self.readings.wait_to_the_end([self.readings.of(server, caller) for server in unknown])
 
-    async def _wait(self, readings: Sequence[_Reading]) -> None:
-        """Wait until servers were read, but for no longer than each may hold up the others."""
-        if self.sole is not None:
-            await self._wait_to_the_end(readings)
-            return
-        now_s = asyncio.get_running_loop().time()
-        awaited = [one for one in readings if one.ends_s > now_s]
-        if awaited:
-            await asyncio.wait([one.task for one in awaited], timeout=max(one.ends_s for one in awaited) - now_s)
-        for one in [late for late in readings if not late.task.done() and not late.is_late]:
-            one.is_late = True
-            self._slow.add(one.server.name)
-            why = f"it has not listed its tools within {WAIT_S:g} s: they are served as soon as it has"
-            self._log("server.late", server=one.server.name, why=why)
-        await self._wait_to_the_end([one for one in readings if one.task.done()])
-
-    async def _wait_to_the_end(self, readings: Sequence[_Reading]) -> None:
-        if readings:
-            await asyncio.gather(*[asyncio.shield(one.task) for one in readings])
-
-    def _reading(self, server: WrappedServer, caller: RpcRequest | None, *, again: bool = False) -> _Reading:
-        """Return what reads a server, begun now unless it is under way; `again` shares only one that is late."""
-        found = self._readings.get(server.name)
-        if found is None or (again and not found.is_late):
-            now_s = asyncio.get_running_loop().time()
-            task = asyncio.ensure_future(self._read(server, caller))
-            found = _Reading(server, task, self._snapshots.get(server.name), now_s)
-            found.ends_s += 0.0 if server.name in self._slow else WAIT_S
-            self._readings[server.name] = found
-            task.add_done_callback(partial(self._has_read, found))
-        return found
-
-    def _has_read(self, reading: _Reading, done: asyncio.Future[None]) -> None:
-        name = reading.server.name
-        if self._readings.get(name) is reading:
-            del self._readings[name]
-        if done.cancelled() or done.exception() is not None:  # whoever waits gets it; nobody may
-            return
-        if name not in self._failed:
-            self._slow.discard(name)
-        if reading.is_late and self._snapshots.get(name) != reading.before:
-            self.on_late(reading.server, self._snapshots[name])
+    async def _wait(self, readings: Sequence[Reading]) -> None:
+        """Wait until servers were read, for one of several no longer than it may hold up the others."""
+        await (self.readings.wait(readings) if self.sole is None else self.readings.wait_to_the_end(readings))
 
     async def _read(self, server: WrappedServer, caller: RpcRequest | None) -> None:
         try:
@@ -184,11 +130,6 @@ class Catalogue:
                 raise
             self._failed.add(server.name)
             self._log("server.not_listed", server=server.name, why=fault.message)
-
-    def close(self) -> None:
-        """Read nothing more."""
-        for reading in self._readings.values():
-            reading.task.cancel()
 
     async def learn_again(self, server: WrappedServer, dialogue: Dialogue) -> bool:
         """Read the lists of a running instance again; return whether what is listed has changed."""
@@ -294,7 +235,7 @@ class Catalogue:
     async def list_tools(self, request: RpcRequest) -> bytes:
         """Return the result of `tools/list`; a list that nothing pins is read anew each time."""
         unpinned = [one for one in self.servers if one.pinned is None]
-        await self._wait([self._reading(one, request, again=one.name in self._snapshots) for one in unpinned])
+        await self._wait([self.readings.of(one, request, again=one.name in self._snapshots) for one in unpinned])
         entries = [one for name in self.listed for one in self._entries(name, request)]
         own = msgspec.json.decode(listing(self._own, self._registry), type=list[Raw]) if any(self._own.groups) else []
         return self._result(request, "tools", [*own, *entries])

@@ -204,13 +204,18 @@ class ChildProcess:
 
     async def _end_group(self, group: ProcessGroup) -> None:
         try:
+            group.note_descendants()
             if self._input is not None:
                 self._input.close()
             if not (await group.wait_for_leader(GRACE_S) and await group.wait_for_all(0)):
+                # At the same time: whoever waits for the end of all does not wait twice.
+                strays = asyncio.ensure_future(group.end_strays())
                 for number in (signal.SIGTERM, signal.SIGKILL):
                     group.signal(number)
                     if await group.wait_for_all(GRACE_S):
                         break
+                await strays
+            await group.end_strays()
             await group.dismiss_guard()
         finally:
             self._stop_reading()

@@ -37,6 +37,7 @@ from .messages import (
     response,
     rewritten_params,
 )
+from .quiet_names import QuietNames
 
 __all__ = ["CLIENT_INFO", "CLIENT_INFO_KEY", "Answer", "Dialogue", "Exchange", "LostError", "Question"]
 
@@ -82,7 +83,7 @@ class Dialogue:
         """The requests in which the server has asked its caller something: the method, and the tool or prompt."""
         self.suspects: set[tuple[str, str]] = set()
         """The requests of which one has asked, it is not known which; they are made one at a time."""
-        self.quiet: set[tuple[str, str]] = set()
+        self.quiet = QuietNames()
         """The requests that were answered without a question, likewise."""
         self._holders: set[str] = set()
         """Whose shares its requests used; two are enough to know that it is of several."""

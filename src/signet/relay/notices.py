@@ -12,6 +12,7 @@ from msgspec import UNSET, Raw
 
 from signet.kernel.channel import Session
 from signet.kernel.relay import RpcRequest
+from signet.kernel.shares import Shares
 from signet.kernel.wire import encode
 from signet.lock.snapshot import Snapshot
 
@@ -20,7 +21,7 @@ from .catalogue import Catalogue
 from .conversation import LEVELS
 from .dialogue import Dialogue
 from .messages import members, notification, on_one_line
-from .subscriptions import LIST_CHANGES, Listener, Subscriptions
+from .subscriptions import LIST_CHANGES, Listener, Subscriptions, SubscriptionShares
 from .tasks import Tasks
 from .wrapped_server import WrappedServer
 
@@ -29,6 +30,19 @@ __all__ = ["Notices"]
 EMPTY: Final = Raw(b"{}")
 CHANGE_PAUSE_S: Final = 0.2
 """How long a server may go on changing its lists before they are read again."""
+MAX_AGREEMENT_BYTES: Final = 64 << 10
+"""The size of what a client may say of itself: its capabilities, its name, its icons."""
+MAX_AGREEMENTS_BYTES: Final = 16 << 20
+"""The size of what the clients of all sessions say of themselves; as Python values it takes some ten times that."""
+LONGEST_PAUSE_S: Final = 10.0
+"""The longest pause between two readings of a server that changes its lists all the time."""
+
+
+class _Changes(msgspec.Struct, eq=False):
+    """The changes that one instance has told of and that its callers have not heard of yet."""
+
+    methods: set[str] = msgspec.field(default_factory=set)
+    pause_s: float = CHANGE_PAUSE_S
 
 
 class Notices:
@@ -41,7 +55,11 @@ class Notices:
         self._log = log
         self._sessions: dict[int, Session] = {}
         self._subscriptions: dict[str, Subscriptions] = {}
-        self._changes: dict[str, asyncio.TimerHandle] = {}
+        self._listeners: dict[int, Mapping[str, Listener]] = {}
+        """The listeners of each session, by the name of the server."""
+        self.shares = SubscriptionShares()
+        self._agreements = Shares("session agreements", MAX_AGREEMENTS_BYTES)
+        self._changes: dict[Dialogue, _Changes] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def sessions(self) -> list[Session]:
@@ -58,9 +76,10 @@ class Notices:
             return
         self._sessions[id(session)] = session
         listeners = {
-            name: Listener(session.notify, lists=frozenset(LIST_CHANGES), owner=owner)
+            name: Listener(session.notify, lists=frozenset(LIST_CHANGES), owner=owner, holder=session.holder)
             for name in [one.name for one in self.catalogue.servers]
         }
+        self._listeners[id(session)] = listeners
         for name, listener in listeners.items():
             self.subscriptions_of(name).add(listener)
         session.on_end.append(partial(self._end_session, session, owner, listeners))
@@ -69,12 +88,36 @@ class Notices:
 
     def _end_session(self, session: Session, owner: str, listeners: Mapping[str, Listener]) -> None:
         self._sessions.pop(id(session), None)
+        self._listeners.pop(id(session), None)
+        is_last = all(one.holder != session.holder for one in self._sessions.values())
         for server in self.catalogue.servers:
-            self.subscriptions_of(server.name).remove(listeners[server.name])
+            listener = listeners[server.name]
+            self.subscriptions_of(server.name).remove(listener)
+            self.shares.give_back(listener, listener.uris)
+            listener.uris.clear()
+            for dialogue in server.pool.dialogues if is_last else ():
+                dialogue.quiet.forget(session.holder)
             server.conversations.levels.pop(owner, None)
             server.conversations.asker.end(session.id)
             self.sync(server)
             server.pool.end(owner)
+
+    def agree(self, session: Session, size: int) -> str:
+        """Count what a client says of itself until its session ends; return why it may not be kept, or nothing."""
+        if size > MAX_AGREEMENT_BYTES:
+            return f"the params of initialize have more than {MAX_AGREEMENT_BYTES} bytes"
+        if not self._agreements.take(session.holder, size):
+            return "all places for sessions are taken: end some, or try again later"
+        session.on_end.append(partial(self._agreements.give_back, session.holder, size))
+        return ""
+
+    def is_open(self, session: Session) -> bool:
+        """Return whether a session is told of changes, and has not ended."""
+        return id(session) in self._sessions
+
+    def listeners_of(self, session: Session) -> Mapping[str, Listener]:
+        """Return the listeners of a session, by the name of the server; none if it has ended."""
+        return self._listeners.get(id(session), {})
 
     def notified(self, server: WrappedServer, dialogue: Dialogue, method: str, params: Raw) -> None:
         """Take a notification of a server to those whom it concerns."""
@@ -158,19 +201,25 @@ class Notices:
     def _changed(self, server: WrappedServer, dialogue: Dialogue, method: str) -> None:
         """Read the lists of an instance again, once for several changes that come together, then tell the callers."""
         dialogue.is_changed = True
-        key = f"{server.name} {method} {id(dialogue)}"
-        if key not in self._changes:
-            loop = asyncio.get_running_loop()
-            self._changes[key] = loop.call_later(CHANGE_PAUSE_S, self._read_again, server, dialogue, method, key)
+        changes = self._changes.get(dialogue)
+        if changes is not None:
+            changes.methods.add(method)
+            return
+        self._changes[dialogue] = changes = _Changes({method})
+        self._in_background(self._follow(server, dialogue, changes))
 
-    def _read_again(self, server: WrappedServer, dialogue: Dialogue, method: str, key: str) -> None:
-        del self._changes[key]
-        if not dialogue.is_lost:
-            self._in_background(self._learn_again(server, dialogue, method))
-
-    async def _learn_again(self, server: WrappedServer, dialogue: Dialogue, method: str) -> None:
-        if await self.catalogue.learn_again(server, dialogue):
-            self.subscriptions_of(server.name).tell(method, EMPTY)
+    async def _follow(self, server: WrappedServer, dialogue: Dialogue, changes: _Changes) -> None:
+        """Read the lists of an instance as long as it tells of changes: one reading at a time, less and less often."""
+        try:
+            while changes.methods and not dialogue.is_lost:
+                await asyncio.sleep(changes.pause_s)
+                methods, changes.methods = changes.methods, set()
+                if not dialogue.is_lost and await self.catalogue.learn_again(server, dialogue):
+                    for method in sorted(methods):
+                        self.subscriptions_of(server.name).tell(method, EMPTY)
+                changes.pause_s = min(LONGEST_PAUSE_S, 2 * changes.pause_s)
+        finally:
+            del self._changes[dialogue]
 
     def joined(self, server: WrappedServer, snapshot: Snapshot) -> None:
         """Tell clients of the lists of a server that was too slow for their first requests."""
@@ -195,8 +244,6 @@ class Notices:
 
     def close(self) -> None:
         """Tell nobody anything more."""
-        for timer in self._changes.values():
-            timer.cancel()
         for task in self._tasks:
             task.cancel()
 

@@ -1,6 +1,9 @@
 """The running instances of one server: one for all callers, one for each session, or one for each call.
 
 A start is made once for all who wait for it. Only after a start that failed is there a pause before the next.
+
+Instances of sessions and of calls are shared by holders (`Caller.holder`), and count until they have ended. A newcomer
+ends an idle instance of its own holder, and never one that is busy or another's.
 """
 
 from __future__ import annotations
@@ -9,7 +12,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final
 
-from signet.kernel.errors import Code, Fault
+from signet.kernel.errors import TOO_MANY_PROCESSES, Code, Fault
+from signet.kernel.fair_turns import FairTurns
 
 from .dialogue import Dialogue
 from .link import LinkError
@@ -19,7 +23,14 @@ __all__ = ["Pool"]
 FIRST_PAUSE_S: Final = 1.0
 LONGEST_PAUSE_S: Final = 30.0
 MAX_SESSIONS: Final = 64
-"""The number of instances that sessions may have at once; the one that was idle for longest is ended for a new one."""
+"""The number of instances that sessions may have at once."""
+MAX_CALLS: Final = 64
+"""The number of instances that calls of their own may have at once."""
+MAX_WAITING: Final = 256
+"""The number of calls that may wait for one."""
+PLACE_S: Final = 10.0
+"""How long to wait for a place: a child takes up to 6 s to end."""
+RETRY_S: Final = 2
 
 Begin = Callable[[], Awaitable[Dialogue]]
 
@@ -31,6 +42,14 @@ class Pool:
         self._name = name
         self._kind = kind
         self._open: dict[str, asyncio.Future[Dialogue]] = {}
+        self._sessions = FairTurns(f"session processes of {name}", MAX_SESSIONS, reserves=True)
+        self._calls = FairTurns(f"call processes of {name}", MAX_CALLS, MAX_WAITING, reserves=True)
+        self._holders: dict[asyncio.Future[Dialogue], str] = {}
+        """Whose share each instance of a session is counted to."""
+        self._singles: dict[Dialogue, str] = {}
+        """Whose share each instance of a call is counted to."""
+        self._ending: list[str] = []
+        """Whose instances of sessions are being ended."""
         self._pause_s = 0.0
         self._not_before = 0.0
         self._why = ""
@@ -40,8 +59,7 @@ class Pool:
     @property
     def dialogues(self) -> list[Dialogue]:
         """The open dialogues."""
-        done = [one for one in self._open.values() if one.done() and not one.cancelled() and one.exception() is None]
-        return [one.result() for one in done]
+        return [one for one in map(_dialogue_of, self._open.values()) if one is not None]
 
     @property
     def why_not_started(self) -> str:
@@ -52,14 +70,14 @@ class Pool:
         """Return the dialogue of an owner if there is one that can be used at once; it counts as used."""
         key = self._key(owner)
         opened = self._open.get(key)
-        if opened is None or not opened.done() or opened.cancelled() or opened.exception() is not None:
+        dialogue = _dialogue_of(opened) if opened is not None else None
+        if opened is None or dialogue is None:
             return None
-        dialogue = opened.result()
         if self._kind == "session":
             self._open[key] = self._open.pop(key)
         return None if dialogue.is_lost else dialogue
 
-    async def dialogue(self, owner: str, begin: Begin) -> Dialogue:
+    async def dialogue(self, owner: str, begin: Begin, holder: str = "") -> Dialogue:
         """Return the dialogue of an owner, started now if it is not there; raise Fault if it cannot be started."""
         key = self._key(owner)
         ready = self.ready(owner)
@@ -67,7 +85,7 @@ class Pool:
             return ready
         opened = self._open.get(key)
         if opened is None or opened.done():
-            opened = self._open[key] = self._start(key, begin)
+            opened = self._open[key] = self._start(key, begin, holder)
         try:
             return await asyncio.shield(opened)
         except LinkError as error:
@@ -79,26 +97,46 @@ class Pool:
             # Not the caller gave up: the start did.
             raise self._no_start("it was ended before it had begun") from None
 
-    async def single(self, begin: Begin) -> Dialogue:
-        """Return a dialogue for one call; its user ends it."""
+    async def single(self, begin: Begin, holder: str = "") -> Dialogue:
+        """Return a dialogue for one call, as soon as there is a place for it; its user ends it by `close_later`."""
         self._check_pause()
+        await self._take(self._calls, holder)
         try:
             dialogue = await begin()
-        except LinkError as error:
+        except BaseException as error:
+            self._calls.give_back(holder)
+            if not isinstance(error, LinkError):
+                raise
             self._failed(str(error))
             raise self._no_start(str(error)) from None
         self._pause_s = 0.0
+        self._singles[dialogue] = holder
         return dialogue
 
     def end(self, owner: str) -> None:
         """End the dialogue of a session that has ended."""
         opened = self._open.pop(self._key(owner), None) if self._kind == "session" else None
         if opened is not None:
-            self._later(_close(opened))
+            self._later(self._close(opened))
+
+    def lost(self, dialogue: Dialogue) -> None:
+        """Give up the place of a session whose instance has ended by itself."""
+        if self._kind == "session":
+            gone = [key for key, opened in self._open.items() if _dialogue_of(opened) is dialogue]
+            for key in gone:
+                self._later(self._close(self._open.pop(key)))
 
     def close_later(self, dialogue: Dialogue) -> None:
-        """End a dialogue without waiting for it."""
-        self._later(dialogue.close())
+        """End the dialogue of a call without waiting for it."""
+        self._later(self._close_single(dialogue))
+
+    async def _close_single(self, dialogue: Dialogue) -> None:
+        try:
+            await dialogue.close()
+        finally:
+            holder = self._singles.pop(dialogue, None)
+            if holder is not None:
+                self._calls.give_back(holder)
 
     def _later(self, closing: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(closing)
@@ -109,26 +147,89 @@ class Pool:
         """End all dialogues."""
         self.is_closed = True
         opened, self._open = self._open, {}
-        await asyncio.gather(*map(_close, opened.values()), *self._closing)
+        await asyncio.gather(
+            *map(self._close, opened.values()), *map(self._close_single, [*self._singles]), *self._closing
+        )
 
     def _key(self, owner: str) -> str:
         return owner if self._kind == "session" else ""
 
-    def _start(self, key: str, begin: Begin) -> asyncio.Future[Dialogue]:
+    def _start(self, key: str, begin: Begin, holder: str) -> asyncio.Future[Dialogue]:
         self._check_pause()
-        if len(self._open) >= MAX_SESSIONS and key not in self._open:
-            oldest = next(iter(self._open))
-            idle = next((one for one, opened in self._open.items() if _is_idle(opened)), oldest)
-            self._later(_close(self._open.pop(idle)))
-        task = asyncio.ensure_future(begin())
+        before = self._open.pop(key, None)
+        if before is not None:
+            self._later(self._close(before))
+        # The instance without a session is ours: it tells what the server lists.
+        is_counted = self._kind == "session" and bool(key)
+        task = asyncio.ensure_future(self._begin_session(begin, holder) if is_counted else begin())
+        if is_counted:
+            self._holders[task] = holder
         task.add_done_callback(self._settle)
         return task
 
+    async def _begin_session(self, begin: Begin, holder: str) -> Dialogue:
+        """Begin the dialogue of a session as soon as its holder has a place for it."""
+        if not self._sessions.has_room(holder):
+            mine = [key for key, opened in self._open.items() if self._holders.get(opened) == holder]
+            idle = next((key for key in mine if _is_idle(self._open[key])), None)
+            if idle is not None:
+                self._later(self._close(self._open.pop(idle)))
+            elif holder not in self._ending:
+                raise self._no_place(self._sessions, holder)
+        await self._take(self._sessions, holder)
+        try:
+            return await begin()
+        except BaseException:
+            self._sessions.give_back(holder)
+            raise
+
+    async def _take(self, turns: FairTurns, holder: str) -> None:
+        """Wait for a place; raise Fault if there is none in time, or too many wait."""
+        if turns.must_wait(holder) and not turns.may_wait(holder):
+            raise self._no_place(turns, holder)
+        try:
+            async with asyncio.timeout(PLACE_S):
+                await turns.take(holder)
+        except TimeoutError:
+            raise self._no_place(turns, holder) from None
+
+    def _close(self, opened: asyncio.Future[Dialogue]) -> Coroutine[Any, Any, None]:
+        """Return what ends a dialogue; one that is being started is given up."""
+        if not opened.done():
+            opened.cancel()
+        holder = self._holders.get(opened, "")
+        # Now, and not when it is awaited: a newcomer of the same holder may wait for the place.
+        self._ending.append(holder)
+        return self._closed(opened, holder)
+
+    async def _closed(self, opened: asyncio.Future[Dialogue], holder: str) -> None:
+        """End a dialogue. Its place is free when its process has ended."""
+        try:
+            await _close(opened)
+        finally:
+            self._ending.remove(holder)
+            if self._holders.pop(opened, None) is not None and _dialogue_of(opened) is not None:
+                self._sessions.give_back(holder)
+
+    def _no_place(self, turns: FairTurns, holder: str) -> Fault:
+        """Return the fault of a newcomer for whom there is no room."""
+        mine = turns.of(holder)
+        message = (
+            f"{turns.held} processes of the server {self._name} are in use, {mine} of them are yours: "
+            "end a session or wait for a call, then try again"
+        )
+        data = {"retryable": True, "retryAfterMs": RETRY_S * 1000, "retry_after_seconds": RETRY_S}
+        return Fault(Code.INTERNAL_ERROR, message, name=TOO_MANY_PROCESSES, status=503, as_tool_result=False, data=data)
+
     def _settle(self, started: asyncio.Future[Dialogue]) -> None:
         error = None if started.cancelled() else started.exception()
+        if _dialogue_of(started) is None:
+            self._holders.pop(started, None)
+            for key in [key for key, opened in self._open.items() if opened is started]:
+                del self._open[key]
         if error is None:
             self._pause_s = 0.0
-        else:
+        elif not (isinstance(error, Fault) and error.name == TOO_MANY_PROCESSES):
             self._failed(str(error))
 
     def _failed(self, why: str) -> None:
@@ -156,10 +257,13 @@ def _is_idle(opened: asyncio.Future[Dialogue]) -> bool:
     return has_failed or all(one.request is None for one in opened.result().exchanges.values())
 
 
+def _dialogue_of(opened: asyncio.Future[Dialogue]) -> Dialogue | None:
+    """Return the dialogue of a start that has ended well."""
+    is_open = opened.done() and not opened.cancelled() and opened.exception() is None
+    return opened.result() if is_open else None
+
+
 async def _close(opened: asyncio.Future[Dialogue]) -> None:
-    """End a dialogue; one that is being started is given up."""
-    if not opened.done():
-        opened.cancel()
     try:
         dialogue = await opened
     except (LinkError, Fault, asyncio.CancelledError):

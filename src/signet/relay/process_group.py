@@ -1,5 +1,7 @@
 """A process group: a command started as the leader of a group of its own, and ended with all that it started.
 
+What leaves the group is ended as well (`upstream/strays`).
+
 A guard outlives us when we are killed: a shell that reads a pipe of which nobody else has the other end. The pipe ends
 when we do, however we end, and then the guard ends the group. The system's own way (PR_SET_PDEATHSIG) reaches only the
 leader, while `npx` and `uvx` run the server as a grandchild; it belongs to Linux and to the thread that forked; and it
@@ -15,15 +17,37 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from typing import IO, Final, cast
+from functools import cache
+from typing import IO, TYPE_CHECKING, Final, cast
+
+from signet.upstream.strays import MARK, Strays, new_mark
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 __all__ = ["ProcessGroup"]
 
-GUARD: Final = 'read -r _ || { kill -s TERM -- "-$1" && sleep 1 && kill -s KILL -- "-$1"; } 2>/dev/null'
+GUARD: Final = """
+strays() {
+  for found in $(grep -lsF -- "$1" /proc/[0-9]*/environ); do
+    found=${found#/proc/}
+    kill -s "$2" "${found%/environ}"
+  done
+}
+read -r _ || {
+  kill -s TERM -- "-$1"
+  is_gone=$?
+  strays "$2" TERM
+  sleep 1
+  [ "$is_gone" = 0 ] && kill -s KILL -- "-$1"
+  strays "$2" KILL
+} 2>/dev/null
+"""
 SHELL: Final = "/bin/sh"
 POLL_S: Final = 0.02
 """How often to look for the end of processes of which the system tells nothing."""
 GUARD_POLL_S: Final = 0.001
+ENDING_AT_ONCE: Final = 8
 
 
 class ProcessGroup:
@@ -38,6 +62,7 @@ class ProcessGroup:
         if not command:
             raise FileNotFoundError("no command is given")
         pipe = subprocess.PIPE
+        mark = new_mark()
         try:
             self._leader = subprocess.Popen(  # noqa: S603 - the user's own command
                 [*command],
@@ -45,7 +70,7 @@ class ProcessGroup:
                 stdout=pipe,
                 stderr=pipe,
                 bufsize=0,
-                env=environ,
+                env={**environ, MARK: mark},
                 cwd=cwd,
                 start_new_session=True,
             )
@@ -55,7 +80,8 @@ class ProcessGroup:
         self.streams = tuple(
             cast("IO[bytes]", s) for s in (self._leader.stdin, self._leader.stdout, self._leader.stderr)
         )
-        self._guard = _guard_of(self.pid)
+        self._strays = Strays(mark, self.pid)
+        self._guard = _guard_of(self.pid, mark)
         self._pidfd = _pidfd_of(self.pid)
         self._exited = asyncio.Event()
         self._loop = asyncio.get_running_loop()
@@ -112,6 +138,14 @@ class ProcessGroup:
         self._is_gone = True
         return True
 
+    def note_descendants(self) -> None:
+        """Note what the leader has started, before it ends."""
+        self._strays.note_descendants(self.pid)
+
+    async def end_strays(self) -> None:
+        """End the processes that have left the group, as far as there are any."""
+        await self._loop.run_in_executor(_looking(), self._strays.end)
+
     async def dismiss_guard(self) -> None:
         """End the guard of a group that has ended."""
         if self._guard is not None:
@@ -151,9 +185,17 @@ class ProcessGroup:
             self._poll.cancel()
 
 
-def _guard_of(pid: int) -> subprocess.Popen[bytes] | None:
+@cache
+def _looking() -> ThreadPoolExecutor:
+    """Return the threads that end strays: there is a file to read for each process of the machine."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(ENDING_AT_ONCE, "signet-strays")
+
+
+def _guard_of(pid: int, mark: str) -> subprocess.Popen[bytes] | None:
     null = subprocess.DEVNULL
-    words = [SHELL, "-c", GUARD, "signet-guard", str(pid)]
+    words = [SHELL, "-c", GUARD, "signet-guard", str(pid), f"{MARK}={mark}"]
     try:
         return subprocess.Popen(  # noqa: S603 - our own script
             words,

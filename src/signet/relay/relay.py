@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from signet.kernel.channel import ClientChannel
-from signet.kernel.errors import INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, Fault
+from signet.kernel.errors import INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, Code, Fault
 from signet.kernel.gate import Pass
 from signet.kernel.outcome import Outcome, Pending
 from signet.kernel.protocol import settled_version
@@ -29,7 +29,7 @@ from .messages import HOP, error_object, members, notification, on_one_line
 from .notices import Notices
 from .replies import error_fault, in_era
 from .requests import call_of, check_scope, enter, replied
-from .subscriptions import Listener, honoured
+from .subscriptions import Listener, checked_uri, honoured
 from .wrapped_server import WrappedServer
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class ServerRelay:
         """Relay for the clients of a server."""
         self._server = server
         self.catalogue.on_change = server.forget_lists
-        self.catalogue.on_late = self.notices.joined
+        self.catalogue.readings.on_late = self.notices.joined
 
     @property
     def is_ready(self) -> bool:
@@ -128,6 +128,10 @@ class ServerRelay:
 
     def _initialize(self, request: RpcRequest) -> Answered:
         session, params = request.channel.agreement, request.params
+        if session.id:
+            why = self.notices.agree(session, len(request.raw))
+            if why:
+                raise ProtocolError(INVALID_PARAMS, f"Invalid params: {why}")
         session.version = settled_version(params.version)
         session.capabilities, session.client = params.capabilities, params.client
         if request.channel.door.transport == "stdio":
@@ -240,7 +244,8 @@ class ServerRelay:
         return success(request.id, b"{}")
 
     def _note_level(self, server: WrappedServer, request: RpcRequest, level: str) -> None:
-        if session_of(request):
+        is_kept = request.channel.door.transport == "stdio" or self.notices.is_open(request.channel.agreement)
+        if session_of(request) and is_kept:
             server.conversations.levels[owner_of(request)] = level
 
     async def _set_level_of(self, server: WrappedServer, request: RpcRequest, level: str) -> Reply:
@@ -264,25 +269,57 @@ class ServerRelay:
 
     async def _subscribed(self, request: RpcRequest) -> Answer:
         """Subscribe a session to a resource, or end that."""
+        uri = checked_uri(msgspec.json.decode(members(request.raw).get("uri", b'""')))
         server, _ = await self.catalogue.route(request)
         session = request.channel.agreement
-        if session.notify is None:
+        listeners = self.notices.listeners_of(session)
+        listener = listeners.get(server.name)
+        if session.notify is None or listener is None:
             why = "a subscription needs a session: begin with initialize, and keep the session that it opens"
             return Answer(error=Raw(error_object(INTERNAL, why)))
-        uri = msgspec.json.decode(members(request.raw).get("uri", b'""'))
+        if request.method == "resources/unsubscribe":
+            return await self._unsubscribed(request, server, listener, uri)
+        if uri in listener.uris or uri in listener.asking:
+            return await self._ask_for(request, server)
+        why = self.notices.shares.take([*listeners.values()], listener, uri)
+        if why:
+            return Answer(error=Raw(error_object(INTERNAL, why)))
+        listener.asking.add(uri)
+        is_kept = False
+        subscriptions = self.notices.subscriptions_of(server.name)
+        try:
+            answer = await self._ask_for(request, server)
+            if answer.error is None and subscriptions.has(listener):
+                is_kept = True
+                listener.uris.add(uri)
+                dialogue = await server.dialogue(request)
+                subscriptions.sync(dialogue, uris_are_known=not dialogue.modern)
+        finally:
+            listener.asking.discard(uri)
+            if not is_kept:
+                self.notices.shares.give_back(listener, [uri])
+        return answer
+
+    async def _ask_for(self, request: RpcRequest, server: WrappedServer) -> Answer:
+        """Ask a server of the handshake era for what its caller wants to hear of, or not; leave none to itself."""
+        if (await server.dialogue(request)).modern:
+            return Answer(EMPTY)
+        answer, dialogue = await server.exchange(request.method, request.raw, request)
+        if answer.error is None and not self.notices.is_open(request.channel.agreement):
+            uri = msgspec.json.decode(members(request.raw).get("uri", b'""'))
+            self.notices.subscriptions_of(server.name).leave(dialogue, uri)
+        return answer if answer.error is not None else Answer(EMPTY)
+
+    async def _unsubscribed(self, request: RpcRequest, server: WrappedServer, listener: Listener, uri: str) -> Answer:
         dialogue = await server.dialogue(request)
         subscriptions = self.notices.subscriptions_of(server.name)
-        listener = subscriptions.of(session.notify)
-        is_left = request.method == "resources/unsubscribe"
-        is_kept = (
-            is_left and listener is not None and dialogue.owner is None and subscriptions.wants(str(uri), listener)
-        )
-        if not dialogue.modern and not is_kept:
-            answer, _ = await server.exchange(request.method, request.raw, request)
+        if dialogue.owner is not None or not subscriptions.wants(uri, listener):
+            answer = await self._ask_for(request, server)
             if answer.error is not None:
                 return answer
-        if listener is not None and isinstance(uri, str):
-            (listener.uris.discard if is_left else listener.uris.add)(uri)
+        if uri in listener.uris:
+            listener.uris.discard(uri)
+            self.notices.shares.give_back(listener, [uri])
             subscriptions.sync(dialogue, uris_are_known=not dialogue.modern)
         return Answer(EMPTY)
 
@@ -291,12 +328,7 @@ class ServerRelay:
 
     async def _listening(self, request: RpcRequest) -> Reply:
         """Tell a caller of the modern era of changes until it hangs up."""
-        wanted = msgspec.json.decode(members(request.raw).get("notifications", b"{}"))
-        wanted = wanted if isinstance(wanted, dict) else {}
-        if wanted.get("resourceSubscriptions"):
-            check_scope(request)
-            if (gate := self._served().pipeline.gate) is not None:
-                await enter(gate, call_of(request), is_kept=False)
+        wanted = await self._wanted(request)
         told: dict[str, Any] = {}
         opened: list[tuple[WrappedServer, Listener]] = []
         for server in self.catalogue.servers:
@@ -308,22 +340,42 @@ class ServerRelay:
                 continue
             part, lists, uris = honoured(wanted, capabilities)
             told |= part
-            opened.append((server, Listener(request.channel.notify, request.id, lists, uris)))
+            holder = request.channel.caller.holder
+            opened.append((server, Listener(request.channel.notify, request.id, lists, uris, holder=holder)))
         params = {"notifications": told, "_meta": {HOP + "subscriptionId": request.id}}
-        request.channel.notify(notification("notifications/subscriptions/acknowledged", encode(params)))
+        counted: list[Listener] = []
         try:
+            for _, listener in opened:
+                why = self.notices.shares.take_all(listener)
+                if why:
+                    raise Fault(Code.INTERNAL_ERROR, why, status=503, as_tool_result=False)
+                counted.append(listener)
+            request.channel.notify(notification("notifications/subscriptions/acknowledged", encode(params)))
             for server, listener in opened:
                 self.notices.subscriptions_of(server.name).add(listener)
             wanting = [server for server, listener in opened if listener.uris or listener.lists]
             endless = asyncio.get_running_loop().create_future()
             await asyncio.gather(endless, *[self._sync_started(server, request) for server in wanting])
         finally:
+            for listener in counted:
+                self.notices.shares.give_back(listener, listener.uris)
             for server, listener in opened:
                 self.notices.subscriptions_of(server.name).remove(listener)
                 self.notices.sync(server)
         raise AssertionError("a subscription ends by being cancelled")
 
     # Parts.
+
+    async def _wanted(self, request: RpcRequest) -> dict[str, Any]:
+        """Return what a caller wants to be told; raise Fault if it may not know of resources."""
+        wanted = msgspec.json.decode(members(request.raw).get("notifications", b"{}"))
+        if not isinstance(wanted, dict):
+            return {}
+        if wanted.get("resourceSubscriptions"):
+            check_scope(request)
+            if (gate := self._served().pipeline.gate) is not None:
+                await enter(gate, call_of(request), is_kept=False)
+        return wanted
 
     async def _sync_started(self, server: WrappedServer, request: RpcRequest) -> None:
         """Start a server, and ask it for what its listeners want; raise Fault if the only one does not start."""
@@ -344,7 +396,7 @@ class ServerRelay:
     async def close(self) -> None:
         """End all servers."""
         self.notices.close()
-        self.catalogue.close()
+        self.catalogue.readings.close()
         await asyncio.gather(*[server.close() for server in self.catalogue.servers])
         for close in self.on_close:
             close()

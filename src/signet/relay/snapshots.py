@@ -84,11 +84,11 @@ def _lacks_method(answer: Answer) -> bool:
 
 
 async def take_snapshot(dialogue: Dialogue, ask: Ask, list_s: float) -> Snapshot:
-    """Return everything that a server says about itself; raise TimeoutError if a list takes longer than `list_s`."""
+    """Return everything that a server says about itself; raise TimeoutError if its lists take longer than `list_s`."""
     capabilities = members(dialogue.hello.get("capabilities"))
     lists: dict[str, tuple[Raw, ...]] = dict.fromkeys(LISTS, ())
-    for method in [method for method, (capability, _) in LISTS.items() if capability in capabilities]:
-        async with asyncio.timeout(list_s):
+    async with asyncio.timeout(list_s):
+        for method in [method for method, (capability, _) in LISTS.items() if capability in capabilities]:
             lists[method] = await list_all(method, ask)
     return msgspec.structs.replace(
         introduction_of(dialogue),

@@ -8,18 +8,20 @@ a server of the modern era ───── is asked by one `subscriptions/listen
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
 from msgspec import Raw
 
-from signet.kernel.wire import encode
+from signet.kernel.errors import INVALID_PARAMS
+from signet.kernel.shares import Shares
+from signet.kernel.wire import ProtocolError, encode
 
 from .dialogue import Dialogue, Exchange
 from .messages import HOP, members, notification
 
-__all__ = ["LIST_CHANGES", "Listener", "Subscriptions", "honoured"]
+__all__ = ["LIST_CHANGES", "Listener", "SubscriptionShares", "Subscriptions", "checked_uri", "honoured"]
 
 LIST_CHANGES: Final = {
     "notifications/tools/list_changed": ("toolsListChanged", "tools"),
@@ -29,6 +31,15 @@ LIST_CHANGES: Final = {
 """For each notification the member of a filter, and the capability, that stand for it."""
 SUBSCRIPTION_KEY: Final = HOP + "subscriptionId"
 MAX_URIS: Final = 1000
+"""The resources that one session, or one stream, may subscribe to."""
+MAX_URI_BYTES: Final = 4096
+MAX_BYTES: Final = 8 << 20
+"""The size of all subscriptions: half of it is one session with as many and as long URIs as it may have."""
+OVERHEAD_BYTES: Final = 64
+"""What a subscription takes beside its URI."""
+
+
+FULL: Final = "all places for subscriptions are taken: end some, or try again later"
 
 
 class Listener(msgspec.Struct, eq=False):
@@ -42,6 +53,10 @@ class Listener(msgspec.Struct, eq=False):
     uris: set[str] = msgspec.field(default_factory=set)
     owner: str = ""
     """The session that it is of."""
+    holder: str = ""
+    """Whose share its subscriptions use."""
+    asking: set[str] = msgspec.field(default_factory=set)
+    """The URIs for which the server is being asked."""
 
     def tell(self, method: str, params: Raw) -> None:
         """Pass a notification on, marked with the caller's own subscription where there is one."""
@@ -52,6 +67,43 @@ class Listener(msgspec.Struct, eq=False):
         if meta:
             parts["_meta"] = meta
         self.notify(notification(method, encode(parts) if parts else b""))
+
+
+class SubscriptionShares:
+    """The subscriptions to resources that callers have at all servers, by their size."""
+
+    def __init__(self) -> None:
+        self._shares = Shares("subscriptions", MAX_BYTES)
+
+    def take(self, listeners: Sequence[Listener], listener: Listener, uri: str) -> str:
+        """Count a subscription of a session, which has these listeners; return why it may not have it, or nothing."""
+        if sum(len(one.uris) + len(one.asking) for one in listeners) >= MAX_URIS:
+            return f"this session has {MAX_URIS} subscriptions: end one with resources/unsubscribe"
+        return "" if self._shares.take(listener.holder, _size_of(uri)) else FULL
+
+    def take_all(self, listener: Listener) -> str:
+        """Count the subscriptions of a stream; return why it may not have them, or nothing."""
+        size = sum(map(_size_of, listener.uris))
+        return "" if not size or self._shares.take(listener.holder, size) else FULL
+
+    def give_back(self, listener: Listener, uris: Iterable[str]) -> None:
+        """Take subscriptions of a listener back."""
+        size = sum(map(_size_of, uris))
+        if size:
+            self._shares.give_back(listener.holder, size)
+
+
+def _size_of(uri: str) -> int:
+    return len(uri.encode(errors="surrogatepass")) + OVERHEAD_BYTES
+
+
+def checked_uri(value: object) -> str:
+    """Return the URI of a subscription; raise ProtocolError if it is none, or too long to be kept."""
+    if not isinstance(value, str):
+        raise ProtocolError(INVALID_PARAMS, "Invalid params: the uri is a text")
+    if _size_of(value) - OVERHEAD_BYTES > MAX_URI_BYTES:
+        raise ProtocolError(INVALID_PARAMS, f"Invalid params: the uri has more than {MAX_URI_BYTES} bytes")
+    return value
 
 
 class _Asked(msgspec.Struct, eq=False):
@@ -73,6 +125,10 @@ class Subscriptions:
     def add(self, listener: Listener) -> None:
         """Tell a listener from now on."""
         self._listeners[id(listener)] = listener
+
+    def has(self, listener: Listener) -> bool:
+        """Return whether a listener is told."""
+        return id(listener) in self._listeners
 
     def remove(self, listener: Listener) -> None:
         """Tell a listener nothing more."""
@@ -113,6 +169,12 @@ class Subscriptions:
                 dialogue.start("resources/unsubscribe", encode({"uri": uri}))
         asked.uris = wanted
 
+    def leave(self, dialogue: Dialogue, uri: str) -> None:
+        """End a subscription at a server whose listener has gone before the server answered."""
+        if not dialogue.modern and dialogue in self._asked:
+            self._asked[dialogue].uris.add(uri)
+        self.sync(dialogue)
+
 
 def _sync_modern(dialogue: Dialogue, asked: _Asked, uris: set[str], lists: set[str]) -> None:
     capabilities = members(dialogue.hello.get("capabilities"))
@@ -134,7 +196,11 @@ def _sync_modern(dialogue: Dialogue, asked: _Asked, uris: set[str], lists: set[s
 
 
 def honoured(wanted: dict[str, Any], capabilities: Raw | bytes) -> tuple[dict[str, Any], frozenset[str], set[str]]:
-    """Return the part of a filter that a server can serve: as it is told, the notifications, the resources."""
+    """Return the part of a filter that a server can serve: as it is told, the notifications, the resources.
+
+    Raises:
+        ProtocolError: it names too many resources, or one that is too long.
+    """
     able = members(capabilities)
     lists = {
         method: member
@@ -146,6 +212,8 @@ def honoured(wanted: dict[str, Any], capabilities: Raw | bytes) -> tuple[dict[st
     asked = wanted.get("resourceSubscriptions")
     can_subscribe = bytes(members(able.get("resources")).get("subscribe", b"")) == b"true"
     if isinstance(asked, list) and can_subscribe:
-        uris = {uri for uri in asked[:MAX_URIS] if isinstance(uri, str)}
-        told["resourceSubscriptions"] = [uri for uri in asked[:MAX_URIS] if isinstance(uri, str)]
+        if len(asked) > MAX_URIS:
+            raise ProtocolError(INVALID_PARAMS, f"Invalid params: one stream has at most {MAX_URIS} resources")
+        told["resourceSubscriptions"] = [checked_uri(uri) for uri in asked]
+        uris = set(told["resourceSubscriptions"])
     return told, frozenset(lists), uris

@@ -10,8 +10,10 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, Raw
 
+from signet.kernel.caller import holder_now
 from signet.kernel.channel import Session
-from signet.kernel.errors import Code, Fault
+from signet.kernel.errors import TOO_MANY_PROCESSES, Code, Fault
+from signet.kernel.fair_turns import FairTurns
 from signet.kernel.outcome import Relayed
 from signet.kernel.relay import RpcRequest, ServerState
 from signet.kernel.tools import Context
@@ -42,8 +44,9 @@ __all__ = ["WrappedServer"]
 MAX_IN_FLIGHT: Final = 256
 """The requests that one instance has to answer at once; others wait for their turn."""
 MAX_WAITING: Final = 768
+"""The number of those. Of both, each caller has a share."""
 LIST_S: Final = 10.0
-"""How long a server may take for a list, with all its pages."""
+"""How long a server may take for its lists: all pages of all kinds together."""
 
 
 class Listeners(msgspec.Struct, frozen=True):
@@ -74,8 +77,7 @@ class WrappedServer:
         self.conversations = Conversations(
             listeners.sessions, listeners.log, tasks=self.tasks, is_shared=is_shared, on_dropped=self._close_single
         )
-        self._turns = asyncio.Semaphore(MAX_IN_FLIGHT)
-        self._waiting = 0
+        self._turns = FairTurns(f"requests to {spec.name}", MAX_IN_FLIGHT, MAX_WAITING, reserves=True)
         self.pool = Pool(spec.name, spec.pool)
         self._singles: set[Dialogue] = set()
         """The instances that were started for one call each."""
@@ -96,7 +98,7 @@ class WrappedServer:
         owner = session_of(caller)
         ready = self.pool.ready(owner)
         begin = partial(self._begin, caller, owner if self.spec.pool == "session" else None)
-        return ready if ready is not None else await self.pool.dialogue(owner, begin)
+        return ready if ready is not None else await self.pool.dialogue(owner, begin, _holder_of(caller))
 
     async def _begin(self, caller: RpcRequest | None, owner: str | None) -> Dialogue:
         try:
@@ -153,6 +155,7 @@ class WrappedServer:
 
     def _is_lost(self, dialogue: Dialogue, why: str) -> None:
         self.standing.lost(own_words(why) if self.pinned is not None else why)
+        self.pool.lost(dialogue)
         self._listeners.lost(self, dialogue)
 
     def state(self) -> ServerState:
@@ -246,7 +249,7 @@ class WrappedServer:
         held = await self.conversations.resumed(caller)
         if held is not None:
             return await self._go_on(held, method, caller, may_repeat=may_repeat)
-        await self._enter()
+        holder = await self._enter()
         try:
             for is_last in (False, True):
                 dialogue = await self._dialogue_for(caller)
@@ -266,7 +269,7 @@ class WrappedServer:
                 finally:
                     self._close_single(dialogue)
         finally:
-            self._turns.release()
+            self._turns.give_back(holder)
         raise AssertionError("the second try returns or raises")
 
     async def _go_on(
@@ -294,25 +297,20 @@ class WrappedServer:
             self._singles.discard(dialogue)
             self.pool.close_later(dialogue)
 
-    async def _enter(self) -> None:
-        """Wait for a turn; refuse where too many wait already."""
-        if self._turns.locked():
-            if self._waiting >= MAX_WAITING:
-                message = f"{MAX_WAITING} requests wait for {self.name} already: ask again when one has ended"
-                raise Fault(Code.INTERNAL_ERROR, message, as_tool_result=False)
-            self._waiting += 1
-            try:
-                await self._turns.acquire()
-            finally:
-                self._waiting -= 1
-        else:
-            await self._turns.acquire()
+    async def _enter(self) -> str:
+        """Wait for a turn, and return whose it is; refuse where too many wait already."""
+        turns, holder = self._turns, holder_now()
+        if turns.must_wait(holder) and not turns.may_wait(holder):
+            message = f"{turns.waiting} requests wait for {self.name} already: ask again when one has ended"
+            raise Fault(Code.INTERNAL_ERROR, message, as_tool_result=False)
+        await turns.take(holder)
+        return holder
 
     async def _dialogue_for(self, caller: RpcRequest | None) -> Dialogue:
         """Return the instance for a request; a caller without a session shares none with others that have none."""
         if self.spec.pool == "shared" or (self.spec.pool == "session" and session_of(caller)):
             return await self.dialogue(caller)
-        dialogue = await self.pool.single(partial(self._begin, caller, session_of(caller)))
+        dialogue = await self.pool.single(partial(self._begin, caller, session_of(caller)), _holder_of(caller))
         self._singles.add(dialogue)
         return dialogue
 
@@ -325,11 +323,18 @@ class WrappedServer:
 
     async def close(self) -> None:
         """End all running instances."""
-        await asyncio.gather(self.pool.close(), *[one.close() for one in self._singles])
+        await self.pool.close()
 
     async def snapshot(self, caller: RpcRequest | None) -> Snapshot:
         """Return everything that the server says about itself; raise Fault if it cannot be asked."""
-        return await self.snapshot_of(await self.dialogue(caller))
+        try:
+            dialogue = await self.dialogue(caller)
+        except Fault as fault:
+            # What the server lists is for all, also where this caller may start no process of its own.
+            if fault.name != TOO_MANY_PROCESSES:
+                raise
+            dialogue = await self.dialogue(None)
+        return await self.snapshot_of(dialogue)
 
     async def snapshot_of(self, dialogue: Dialogue) -> Snapshot:
         """Return everything that an instance says about itself; raise Fault if it cannot be asked."""
@@ -366,6 +371,11 @@ class WrappedServer:
     def runner(self, name: str, annotations: Mapping[str, bool], schema: Raw) -> Callable[[Any, Any], Any]:
         """Return what calls a tool."""
         return partial(self.call, name, annotations, DeclaredNames(schema))
+
+
+def _holder_of(caller: RpcRequest | None) -> str:
+    """Return whose share of the processes a request uses; one through another door than MCP is the call's that runs."""
+    return caller.channel.caller.holder if caller is not None else holder_now()
 
 
 def _judged(dialogue: Dialogue, judging: asyncio.Future[None]) -> None:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from signet.kernel.caller import Caller, Principal
+from signet.kernel.caller import CALLER, Caller, Principal, holder_now
 from signet.kernel.errors import ACCESS_FAULTS, Fault
 from signet.kernel.exchange import Exchange
+from signet.kernel.fair_turns import FairTurns
 from signet.kernel.relay import Relay
 from signet.kernel.server import Server
 from signet.kernel.toolset import PageSpec
@@ -106,7 +107,7 @@ class App:
         self._router = Router(server, about, legacy or {}, pages, secured=secured, console=console, sessions=sessions)
         self._routes = self._router.routes
         self._routes |= {path: open_page(content) for path, content in open_pages.items()}
-        self._threads = asyncio.Semaphore(LARGE_AT_ONCE)
+        self._threads = FairTurns("threads of large bodies", LARGE_AT_ONCE)
         self._proxies = proxies
         self._prefix = prefix
         self._shares = CallShares()
@@ -249,10 +250,12 @@ class App:
         return answer
 
     async def _answer_in_thread(self, request: Request) -> Answer:
-        async with self._threads:
+        async with self._threads.turn(request.caller.holder):
             return await asyncio.to_thread(request.route.answer, request)
 
     async def _await(self, request: Request, answer: Awaitable[Answer]) -> Response:
+        # Whatever the answer uses on its way is counted to who has asked.
+        CALLER.set(request.caller)
         try:
             response = await answer
             while not isinstance(response, Response):
@@ -280,7 +283,7 @@ class App:
         return self._compress_in_thread(response) if is_slow else compressed(response)
 
     async def _compress_in_thread(self, response: Response) -> Response:
-        async with self._threads:
+        async with self._threads.turn(holder_now()):
             return await asyncio.to_thread(compressed, response)
 
     def _show(self, request: Request, response: Response) -> Response:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from .fair_executor import FairExecutor
 from .hangup import Hangup, block_hangup
 from .http_server import HttpServer, new_event_loop, remove_path
 from .messages import Application
@@ -95,6 +96,7 @@ def run_worker(service: Service, ready: Connection) -> None:
 
 def _run(service: Service, *numbers: signal.Signals, ready: Connection | None = None) -> None:
     loop = new_event_loop()
+    loop.set_default_executor(FairExecutor())
     asyncio.set_event_loop(loop)
     loop.set_exception_handler(partial(_on_loop_error, service))
     loop.run_until_complete(_serve(service, numbers, ready))

@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import IO, Final, TypeVar, cast
 
+from .strays import MARK, Strays, new_mark
+
 __all__ = ["LISTENING", "ServerProcess", "within"]
 
 T = TypeVar("T")
@@ -64,9 +66,13 @@ class ServerProcess:
     ) -> None:
         """Start the command; a file given as `stderr` takes its messages instead of this object.
 
-        With `own_group` it leads a process group, which ends with it: launchers start the server as their child.
+        With `own_group` it leads a process group, which ends with it: launchers start the server as their child. What
+        leaves the group ends with it too.
         """
         pipe = subprocess.PIPE
+        mark = new_mark() if own_group else ""
+        if own_group:
+            environ = {**(os.environ if environ is None else environ), MARK: mark}
         self._leads = own_group and hasattr(os, "killpg")
         self.process = subprocess.Popen(  # noqa: S603 - the caller's own command
             list(command),
@@ -77,6 +83,7 @@ class ServerProcess:
             cwd=cwd,
             start_new_session=own_group,
         )
+        self._strays = Strays(mark, self.process.pid) if own_group else None
         self._stdin = cast("IO[bytes]", self.process.stdin)
         self._stdout = cast("IO[bytes]", self.process.stdout)
         # Held during a write or a read, so that no stream is closed while another thread is blocked in it.
@@ -145,6 +152,8 @@ class ServerProcess:
 
     def close(self, grace_s: float = GRACE_S) -> None:
         """Return once the server has ended: close its input, then send SIGTERM, then SIGKILL."""
+        if self._strays is not None:
+            self._strays.note_descendants(self.process.pid)
         self.end()
         try:
             for wait_s, number in ((grace_s, signal.SIGTERM), (GRACE_S, KILL)):
@@ -157,6 +166,8 @@ class ServerProcess:
             # A second Ctrl-C may interrupt the waiting, and a process may have left others of its group behind.
             self._signal(KILL)
             self.process.wait()
+        if self._strays is not None:
+            self._strays.end()
         self._close_streams()
 
     def _close_streams(self) -> None:

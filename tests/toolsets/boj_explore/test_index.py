@@ -16,6 +16,7 @@ import msgspec
 import pytest
 
 from boj_harness import BojHarness, boj_sandbox
+from processes import PATIENCE_S, serving
 from signet.app import open_log
 from signet.files import user_cache
 from signet.kernel.errors import Fault
@@ -298,6 +299,24 @@ def test_a_store_that_cannot_be_read_is_made_anew(
 
     assert state.missing == []
     assert listed(bank) == ["FM08"]
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["FIFO", "folder"])
+def test_what_is_no_file_in_the_place_of_a_store_stops_nothing(
+    bank: BojHarness, tmp_path: Path, make: Callable[[Path], None]
+) -> None:
+    """A FIFO is opened for reading when somebody writes to it; SQLite would wait for that in a thread, for ever."""
+    place = Path(folder_of(str(tmp_path), bank.url))
+    place.mkdir()
+    make(place / "FM08.sqlite3")
+    flags = ("--toolsets", "boj-explore", "--boj-base-url", bank.url, "--boj-index-dir", str(tmp_path), "--no-journal")
+    with serving(*flags) as server:
+        found = server.post("/api/tools/boj_search", {"query": "FXERD01"})
+        server.process.terminate()
+        ended = server.process.wait(PATIENCE_S)
+
+    assert (found.status, ended) == (200, 0)
+    assert b"FXERD01" in found.body
 
 
 def test_two_at_once_ask_for_each_list_once(bank: BojHarness, tmp_path: Path) -> None:

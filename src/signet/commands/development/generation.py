@@ -96,7 +96,8 @@ def _serve(args: Namespace, control: socket.socket, listener_fd: int) -> None:
     listener = socket.socket(fileno=listener_fd) if listener_fd >= 0 else None
     service, toolbox, registry = open_service(settings, listener)
     if listener is None:
-        greet(settings, service.listener.getsockname(), page_of(next(iter(toolbox)), registry))
+        tool = next(iter(toolbox), None)
+        greet(settings, service.listener.getsockname(), page_of(tool, registry) if tool is not None else None)
         socket.send_fds(control, [b"L"], [service.listener.fileno()])
     tell = partial(_tell_ready, "serve", control, given, len(toolbox.slugs))
     serve(replace(service, on_start=lambda server: _obey(server, control, tell)))

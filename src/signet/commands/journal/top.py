@@ -14,6 +14,7 @@ import msgspec
 
 from signet.app import JOURNALS
 from signet.commands.terminal import on_terminal, table, write
+from signet.files import open_regular
 from signet.journal.reading import Follower, JournalLine, find_files, last_lines
 from signet.settings import UsageError
 
@@ -140,9 +141,9 @@ def _check(folder: str, audit_log: str | None) -> None:
         raise UsageError(f"there is no folder {folder}: a server writes its journal there with its first call")
     try:
         for path in find_files(folder, all_runs=True):
-            open(path, "rb").close()
+            os.close(open_regular(path, os.O_RDONLY, follow_link=True))
         if audit_log is not None:
-            open(audit_log, "rb").close()
+            os.close(open_regular(audit_log, os.O_RDONLY, follow_link=True))
     except OSError as error:
         raise UsageError(f"cannot read {error.filename} ({error.strerror})") from None
 
@@ -184,7 +185,7 @@ class AuditTail:
         if self._path is None:
             return []
         try:
-            with open(self._path, "rb") as file:
+            with open(open_regular(self._path, os.O_RDONLY, follow_link=True), "rb") as file:
                 file.seek(0, os.SEEK_END)
                 self._at = 0 if file.tell() < self._at else self._at
                 file.seek(self._at)

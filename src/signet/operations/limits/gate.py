@@ -16,7 +16,8 @@ from signet.kernel.caller import caller_of
 from signet.kernel.errors import Fault, rate_limited
 from signet.kernel.outcome import Call
 from signet.kernel.tools import Tool
-from signet.operations.store.store import Bucket, Decision, Store, StoreError
+from signet.operations.store.memory import MemoryStore
+from signet.operations.store.store import Bucket, Decision, Store, StoreError, StoreFullError
 
 from .figures import Figures
 from .outage import Outage
@@ -59,6 +60,8 @@ class LimitGate:
         self._store = store
         self._figures = figures
         self._outage = outage
+        self._own = MemoryStore()
+        """What decides while the memory of the store is full: this process alone."""
         self._rules: Callable[[str | None, str, str, str, str], _Rules] = lru_cache(CALLERS)(self._find_rules)
 
     def enter(self, call: Call, tool: Tool) -> Fault | Awaitable[Fault | None] | None:
@@ -70,6 +73,8 @@ class LimitGate:
         started_s = perf_counter()
         try:
             decision = self._store.decide(rules.buckets)
+        except StoreFullError:
+            decision = self._own.decide(rules.buckets)
         except StoreError as error:
             return self._outage.begin(error, denies=rules.denies)
         if isinstance(decision, Decision):
@@ -79,6 +84,8 @@ class LimitGate:
     async def _await(self, rules: _Rules, pending: Awaitable[Decision], started_s: float) -> Fault | None:
         try:
             decision = await pending
+        except StoreFullError:
+            decision = self._own.decide(rules.buckets)
         except StoreError as error:
             return self._outage.begin(error, denies=rules.denies)
         return self._end(rules, decision, started_s)

@@ -1,6 +1,7 @@
 """The gate of places: so many calls of a tool run at once in this process, some wait, and the others are refused.
 
-Who waits is let in first come, first served; a place goes from the call that ends to the one that waits longest.
+A place goes from the call that ends to the caller that has the fewest of them; the calls of one caller are let in first
+come, first served. Of the places and the queue together, each caller has a share, and who has nothing finds a seat.
 
 A call that finds no room is refused before it is charged to any limit: it has a seat, one for each place and each
 in the queue, from before the other limits are asked until its end.
@@ -9,11 +10,13 @@ in the queue, from before the other limits are asked until its end.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from signet.kernel.errors import Fault, rate_limited
+from signet.kernel.fair_turns import FairTurns
 from signet.kernel.outcome import Call, Outcome
+from signet.kernel.shares import Shares
 from signet.kernel.tools import Tool
 
 from .figures import Figures
@@ -31,78 +34,68 @@ class Places:
 
     def __init__(self, limit: PlaceLimit, queue_s: float = QUEUE_S) -> None:
         self.limit = limit
-        self.running = 0
-        self.seats = limit.concurrency + limit.queue
-        """The number of further calls that may come in, to a place or to the queue."""
+        self.seats = Shares("places and queue of a tool", limit.concurrency + limit.queue)
+        """The calls that have come in, to a place or to the queue."""
+        self._turns = FairTurns("places of a tool", limit.concurrency)
         self._queue_s = queue_s
-        self._queue: dict[asyncio.Future[None], None] = {}
-        """Those who wait, in their order."""
+
+    @property
+    def running(self) -> int:
+        """Return the number of calls that have a place."""
+        return self._turns.held
 
     @property
     def waiting(self) -> int:
         """Return the number of calls in the queue."""
-        return len(self._queue)
+        return self._turns.waiting
+
+    def sit(self, holder: str) -> bool:
+        """Let a call of a holder come in, to a place or to the queue; return False if there is no seat for it.
+
+        A holder has a share of the seats, and where others leave them free, all places and one more. One that has none
+        finds a seat beyond them all.
+        """
+        seats, mine = self.seats, self.seats.of(holder)
+        is_free = seats.held < seats.total and mine <= self.limit.concurrency
+        is_spare = bool(holder) and not mine and seats.held < 2 * seats.total
+        if seats.has_room(holder) or is_free or is_spare:
+            seats.hold(holder)
+            return True
+        return False
 
     async def take(self, call: Call) -> bool:
         """Wait for a place; return False if there is none: the queue is full, or the wait was too long."""
-        if self.running < self.limit.concurrency:
-            self.running += 1
+        turns, holder = self._turns, call.caller.holder
+        if not turns.must_wait(holder):
+            await turns.take(holder)
             return True
-        if len(self._queue) >= self.limit.queue:
+        if turns.waiting >= self.limit.queue and (not holder or turns.has(holder)):
             return False
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queue[turn] = None
         call.context.waiting(lambda: f"waiting for a place: {self.limit.concurrency} calls of the tool run at once")
         try:
             async with asyncio.timeout(self._queue_s):
-                await turn
+                await turns.take(holder)
         except TimeoutError:
-            # The place may have come with the end of the time.
-            return turn.done() and not turn.cancelled()
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self.give_back()
-            raise
-        finally:
-            self._queue.pop(turn, None)
+            return False
         return True
 
-    def give_back(self) -> None:
-        """Let the first in the queue in, or note that a place is free."""
-        while self._queue:
-            turn = next(iter(self._queue))
-            del self._queue[turn]
-            if not turn.done():
-                turn.set_result(None)
-                return
-        self.running -= 1
+    def give_back(self, holder: str) -> None:
+        """Let in who is next in the queue, or note that a place is free."""
+        self._turns.give_back(holder)
 
 
-class _Seat:
-    """One seat, given back once."""
+class _Right:
+    """What a call has until its end, given back once."""
 
-    def __init__(self, places: Places) -> None:
-        places.seats -= 1
-        self._places: Places | None = places
+    def __init__(self, give_back: Callable[[str], None], holder: str) -> None:
+        self._give_back: Callable[[str], None] | None = give_back
+        self._holder = holder
 
     def leave(self, _: Outcome | None) -> None:
-        """Give the seat back."""
-        places, self._places = self._places, None
-        if places is not None:
-            places.seats += 1
-
-
-class _Place:
-    """One place, given back once."""
-
-    def __init__(self, places: Places) -> None:
-        self._places: Places | None = places
-
-    def leave(self, _: Outcome | None) -> None:
-        """Give the place back."""
-        places, self._places = self._places, None
-        if places is not None:
-            places.give_back()
+        """Give it back."""
+        give_back, self._give_back = self._give_back, None
+        if give_back is not None:
+            give_back(self._holder)
 
 
 class PlaceGate:
@@ -114,7 +107,7 @@ class PlaceGate:
         self._queue_s = queue_s
         self._places: dict[str, Places | None] = {}
 
-    def enter(self, call: Call, tool: Tool) -> Awaitable[Fault | _Place] | None:
+    def enter(self, call: Call, tool: Tool) -> Awaitable[Fault | _Right] | None:
         """Return an awaitable of a place or of the fault for a call without one; None for a tool without a limit."""
         places = self.places_of(tool)
         return None if places is None else self._enter(call, tool, places)
@@ -127,12 +120,18 @@ class PlaceGate:
             self._places.setdefault(tool.slug, None if limit is None else Places(limit, self._queue_s))
         return self._places[tool.slug]
 
-    async def _enter(self, call: Call, tool: Tool, places: Places) -> Fault | _Place:
-        return _Place(places) if await places.take(call) else self.refuse(tool, places)
+    async def _enter(self, call: Call, tool: Tool, places: Places) -> Fault | _Right:
+        if await places.take(call):
+            return _Right(places.give_back, call.caller.holder)
+        return self.refuse(tool, places)
 
-    def refuse(self, tool: Tool, places: Places) -> Fault:
+    def refuse(self, tool: Tool, places: Places, holder: str = "") -> Fault:
         """Return the fault of a call for which there is no place."""
         self._figures.decided(("refused", "concurrency"))
+        seats = places.seats
+        if (mine := seats.of(holder)) and seats.held < seats.total:
+            message = f"You have {mine} calls of {tool.name} here, and others need room"
+            return rate_limited(f"{message}: wait {RETRY_S:g} s, then make the same call again", RETRY_S)
         count = places.limit.concurrency
         taken = (
             "The place for calls of {} is taken" if count == 1 else f"All {count} places for calls of {{}} are taken"
@@ -147,11 +146,13 @@ class SeatGate:
     def __init__(self, gate: PlaceGate) -> None:
         self._gate = gate
 
-    def enter(self, _: Call, tool: Tool) -> Awaitable[Fault | _Seat] | None:
+    def enter(self, call: Call, tool: Tool) -> Awaitable[Fault | _Right] | None:
         """Return an awaitable of a seat or of the fault for a call without one; None for a tool without a limit."""
         places = self._gate.places_of(tool)
-        return None if places is None else self._enter(tool, places)
+        return None if places is None else self._enter(call.caller.holder, tool, places)
 
-    async def _enter(self, tool: Tool, places: Places) -> Fault | _Seat:
+    async def _enter(self, holder: str, tool: Tool, places: Places) -> Fault | _Right:
         # Not before it is awaited: what was given at once to a call that never begins would be lost.
-        return _Seat(places) if places.seats > 0 else self._gate.refuse(tool, places)
+        if places.sit(holder):
+            return _Right(places.seats.give_back, holder)
+        return self._gate.refuse(tool, places, holder)

@@ -12,12 +12,12 @@ from typing import Final
 
 import msgspec
 
-from signet.operations.store.expiring import SECOND_NS, Expiring
+from signet.operations.store.expiring import SECOND_NS
+from signet.operations.store.held import HeldValues
 from signet.operations.store.store import Store, StoreError
 
 __all__ = ["Unsaved", "UnsavedAnswers"]
 
-MAX_ANSWERS: Final = 1_000
 MAX_BYTES: Final = 16_777_216
 FIRST_PAUSE_S: Final = 0.5
 MAX_PAUSE_S: Final = 5.0
@@ -32,10 +32,12 @@ class Unsaved(msgspec.Struct, frozen=True):
     """The answer; None where it is not kept."""
     until_ns: int
     """The time from which nobody would ask for it any more."""
+    holder: str = ""
+    """Whose share of the room it takes."""
 
 
 class UnsavedAnswers:
-    """The ends of calls by their keys, within a number and a size; the oldest go first. For the event loop alone."""
+    """The ends of calls by their keys, within a size; of each caller the oldest go first. For the event loop alone."""
 
     def __init__(
         self,
@@ -46,17 +48,17 @@ class UnsavedAnswers:
         self._store = store
         self._sleep = sleep
         self._clock_ns = clock_ns
-        self._ends = Expiring[Unsaved](MAX_ANSWERS, MAX_BYTES)
+        self._ends = HeldValues[Unsaved]("answers that the store did not get", MAX_BYTES)
         self._task: asyncio.Task[None] | None = None
 
-    def add(self, key: str, digest: str, runner: str, body: bytes | None, keep_s: float) -> None:
+    def add(self, key: str, digest: str, runner: str, body: bytes | None, keep_s: float, *, holder: str = "") -> None:
         """Keep the end of a call, and tell the store of it later; an answer stays, whatever becomes of other calls."""
         now_ns = self._clock_ns()
         known = self._ends.get(key, now_ns)
         if known is not None and known.body is not None:
             return
-        end = Unsaved(digest, runner, body, now_ns + int(keep_s * SECOND_NS))
-        self._ends.put(key, end, now_ns, keep_s, len(body or b""))
+        end = Unsaved(digest, runner, body, now_ns + int(keep_s * SECOND_NS), holder)
+        self._ends.put(key, end, now_ns, keep_s, holder=holder, size=len(body or b""))
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._tell_all())
 
@@ -82,7 +84,7 @@ class UnsavedAnswers:
     async def _tell(self, key: str, end: Unsaved) -> bool:
         left_s = (end.until_ns - self._clock_ns()) / SECOND_NS
         try:
-            told = self._store.finish(key, end.digest, end.runner, end.body, left_s)
+            told = self._store.finish(key, end.digest, end.runner, end.body, left_s, holder=end.holder)
             if told is not None:
                 await told
         except StoreError:

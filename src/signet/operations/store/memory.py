@@ -17,15 +17,15 @@ from threading import Lock
 from typing import Final, NamedTuple
 
 from .expiring import Expiring
+from .held import HeldValues
 from .store import Bucket, Decision, Kept
 
 __all__ = ["MAX_BUCKETS", "MemoryStore"]
 
 MAX_BUCKETS: Final = 100_000
 """The number of buckets; a quota's bucket lives until the day ends, a rate's until it is empty."""
-MAX_ANSWERS: Final = 100_000
 MAX_ANSWER_BYTES: Final = 67_108_864
-"""The number and the size of the answers that are kept by their idempotency keys; the oldest go first."""
+"""The size of the answers that are kept by their idempotency keys; of each caller the oldest go first."""
 MAX_CACHED: Final = 10_000
 MAX_CACHED_BYTES: Final = 67_108_864
 MAX_TURNS: Final = 1_000
@@ -54,6 +54,8 @@ class _Answer(NamedTuple):
     runner: str
     body: bytes | None
     """None while the call runs."""
+    is_gone: bool = False
+    """Whether the call was made, and there was no room for its answer."""
 
 
 class MemoryStore:
@@ -71,7 +73,7 @@ class MemoryStore:
         self._max_buckets = max_buckets
         self._buckets: OrderedDict[str, tuple[int, int]] = OrderedDict()
         """The value of each bucket, and the time from which it need not be kept."""
-        self._answers = Expiring[_Answer](MAX_ANSWERS, MAX_ANSWER_BYTES)
+        self._answers = HeldValues[_Answer]("kept answers", MAX_ANSWER_BYTES)
         self._cached = Expiring[bytes](MAX_CACHED, MAX_CACHED_BYTES)
         self._turns = Expiring[int](MAX_TURNS, MAX_TURNS)
         self._lock = Lock()
@@ -103,19 +105,24 @@ class MemoryStore:
         # Whole milliseconds, as the wire has them: a caller that waits so long is let in.
         return Decision(refused, -(-longest_ns // MILLISECOND_NS) / 1000)
 
-    def begin(self, key: str, digest: str, runner: str, running_s: float) -> Kept:
+    def begin(self, key: str, digest: str, runner: str, running_s: float, *, holder: str = "") -> Kept:
         """Return what is known of an idempotency key, and note who runs a call with this digest if it is new."""
         now_ns = self._clock_ns()
         with self._lock:
             answer = self._answers.get(key, now_ns)
             if answer is None or (answer.runner == runner and answer.body is None):
-                self._answers.put(key, _Answer(digest, runner, None), now_ns, running_s)
-                return Kept("new")
+                running = _Answer(digest, runner, None)
+                has_room = self._answers.put(key, running, now_ns, running_s, holder=holder, is_fixed=True)
+                return Kept("new" if has_room else "full")
         if answer.digest != digest:
             return Kept("conflict")
+        if answer.is_gone:
+            return Kept("gone")
         return Kept("running") if answer.body is None else Kept("done", answer.body)
 
-    def finish(self, key: str, digest: str, runner: str, body: bytes | None, keep_s: float) -> None:
+    def finish(
+        self, key: str, digest: str, runner: str, body: bytes | None, keep_s: float, *, holder: str = ""
+    ) -> None:
         """Keep the answer of a call; without one, forget that it ran."""
         now_ns = self._clock_ns()
         with self._lock:
@@ -124,8 +131,11 @@ class MemoryStore:
                 return
             if body is None:
                 self._answers.drop(key)
-            else:
-                self._answers.put(key, _Answer(digest, runner, body), now_ns, keep_s, len(body))
+                return
+            done = _Answer(digest, runner, body)
+            if not self._answers.put(key, done, now_ns, keep_s, holder=holder, size=len(body)):
+                gone = _Answer(digest, runner, b"", is_gone=True)
+                self._answers.put(key, gone, now_ns, keep_s, holder=holder)
 
     def turn(self, name: str, interval_s: float) -> float:
         """Return the seconds to wait before the next turn, which is then reserved for the caller."""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
     from redis.asyncio.cluster import RedisCluster
 
-__all__ = ["ANSWER_S", "MAX_IN_FLIGHT", "close_client", "is_refusal", "open_client", "reason_of"]
+__all__ = ["ANSWER_S", "MAX_IN_FLIGHT", "close_client", "is_full", "is_refusal", "open_client", "reason_of"]
 
 ANSWER_S: Final = 1.0
 """The time for a connection, and the time for an answer."""
@@ -83,8 +83,15 @@ def is_refusal(error: Exception) -> bool:
 
     if isinstance(error, told.RedisClusterException):
         return "same key slot" in str(error)
-    away = told.OutOfMemoryError, told.ReadOnlyError, told.NoPermissionError, told.ClusterError
+    away = told.ReadOnlyError, told.NoPermissionError, told.ClusterError
     return isinstance(error, told.ResponseError) and not isinstance(error, away)
+
+
+def is_full(error: Exception) -> bool:
+    """Return whether the store is there and has no memory for what a question brings."""
+    from redis.exceptions import OutOfMemoryError
+
+    return isinstance(error, OutOfMemoryError)
 
 
 def reason_of(error: Exception) -> str:

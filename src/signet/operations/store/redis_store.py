@@ -15,13 +15,16 @@ from hashlib import sha256
 from typing import Any, Final, cast
 from urllib.parse import quote
 
+from signet.kernel.caller import holder_now
+from signet.kernel.fair_turns import FairTurns
 from signet.kernel.turns import HELD_POLL_S, HOLD_S
 
 from .address import StoreAddress
 from .availability import Availability
-from .redis_client import ANSWER_S, MAX_IN_FLIGHT, close_client, is_refusal, open_client, reason_of
-from .scripts import BEGIN, DECIDE, END, FINISH, START, TAKE, TURN, Script
-from .store import Bucket, Decision, Kept, StoreError
+from .key_scripts import BEGIN, FINISH
+from .redis_client import ANSWER_S, MAX_IN_FLIGHT, close_client, is_full, is_refusal, open_client, reason_of
+from .scripts import DECIDE, END, START, TAKE, TURN, WRITE, Script
+from .store import Bucket, Decision, Kept, StoreError, StoreFullError
 
 __all__ = ["RedisStore"]
 
@@ -33,6 +36,10 @@ MAX_NAME_CHARS: Final = 120
 """The longest part of a key that is readable; a longer one is a digest."""
 LIMIT_S: Final = 2 * ANSWER_S
 """The longest time of a question, connections and redirections included."""
+MAX_ANSWER_BYTES: Final = 268_435_456
+"""The size of all answers that are kept by their idempotency keys; at most a quarter of the server's memory limit."""
+ROOMS: Final = 16
+"""The parts into which a cluster divides that, each on one of its servers."""
 CLOSING_POLL_S: Final = 0.01
 SUBJECTS: Final = ("principal:", "address:")
 
@@ -48,7 +55,8 @@ class RedisStore:
         """
         self._address = address
         self._client = open_client(address)
-        self._places = asyncio.Semaphore(MAX_IN_FLIGHT)
+        self._places = FairTurns("questions to the store", MAX_IN_FLIGHT)
+        self._rooms = ROOMS if address.kind == "cluster" else 1
         self._availability = Availability(time.monotonic, on_change)
         self._runners: set[str] = set()
         """Those who run the call of a key and have not told of its end."""
@@ -62,24 +70,34 @@ class RedisStore:
         # Whole milliseconds, as the wire has them: a caller that waits so long is let in.
         return Decision(None if refused < 0 else refused, -(-wait_us // 1000) / 1000, left)
 
-    async def begin(self, key: str, digest: str, runner: str, running_s: float) -> Kept:
+    async def begin(self, key: str, digest: str, runner: str, running_s: float, *, holder: str = "") -> Kept:
         """Return what is known of an idempotency key, and note who runs a call with this digest if it is new."""
-        arguments: list[str | int | bytes] = [digest, _milliseconds(running_s), runner]
-        state, body = await self._run(BEGIN, [_digest_key("idempotency", key)], arguments)
+        keys, arguments = self._room_of(holder)
+        state, body = await self._run(BEGIN, keys, [*arguments, key, digest, runner, _milliseconds(running_s)])
         kept = Kept(state.decode(), body)
         if kept.state == "new":
             self._runners.add(runner)
         return kept
 
-    async def finish(self, key: str, digest: str, runner: str, body: bytes | None, keep_s: float) -> None:
+    async def finish(
+        self, key: str, digest: str, runner: str, body: bytes | None, keep_s: float, *, holder: str = ""
+    ) -> None:
         """Keep the answer of a call; without one, or with one that is too large, forget that it ran."""
         is_kept = body is not None and len(body) <= MAX_VALUE_BYTES
         keep_ms = _milliseconds(keep_s) if is_kept else 0
         answer = (body or b"") if is_kept else b""
+        keys, arguments = self._room_of(holder)
         try:
-            await self._run(FINISH, [_digest_key("idempotency", key)], [digest, keep_ms, answer, runner])
+            await self._run(FINISH, keys, [*arguments, key, digest, runner, keep_ms, answer])
         finally:
             self._runners.discard(runner)
+
+    def _room_of(self, holder: str) -> tuple[list[str], list[str | int | bytes]]:
+        """Return the keys of a holder's answers, and what each of their scripts is told first."""
+        who = _readable(holder or "process")
+        room = f"keys-{sha256(who.encode()).digest()[0] % self._rooms}" if self._rooms > 1 else "keys"
+        keys = [f"{PREFIX}:{{{room}}}:{name}" for name in (f"entries:{who}", f"order:{who}", "bytes", "holders")]
+        return keys, [f"of {who}", int(bool(holder)), MAX_ANSWER_BYTES // self._rooms, self._rooms]
 
     async def turn(self, name: str, interval_s: float) -> float:
         """Return the seconds to wait before the next turn, which is then reserved for the caller."""
@@ -107,8 +125,7 @@ class RedisStore:
     async def write(self, key: str, value: bytes, keep_s: float) -> None:
         """Keep a value in the cache for some time, unless it is too large."""
         if len(value) <= MAX_VALUE_BYTES:
-            kept_ms = _milliseconds(keep_s)
-            await self._ask(lambda: self._client.set(_digest_key("cache", key), value, px=kept_ms))
+            await self._run(WRITE, [_digest_key("cache", key)], [value, _milliseconds(keep_s)])
 
     async def close(self) -> None:
         """Close the connections, when those who run the call of a key have told of its end."""
@@ -135,7 +152,7 @@ class RedisStore:
         if not self._availability.may_ask():
             raise self._away(self._availability.why)
         try:
-            async with asyncio.timeout(LIMIT_S), self._places:
+            async with asyncio.timeout(LIMIT_S), self._places.turn(holder_now()):
                 answer = await self._answer(question)
         except (RedisError, OSError) as error:
             why = reason_of(error)
@@ -143,7 +160,7 @@ class RedisStore:
                 self._availability.answered()
             else:
                 self._availability.failed(why)
-            raise self._away(why) from None
+            raise (self._away(why) if not is_full(error) else StoreFullError(str(self._away(why)))) from None
         except BaseException:
             self._availability.left()
             raise

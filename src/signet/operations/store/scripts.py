@@ -1,6 +1,9 @@
 """The scripts of a Redis store: each is one decision, made at once, by the clock of the server. Pure.
 
 Numbers are whole microseconds. A script names all of its keys, which share a hash slot.
+
+A server whose memory is full refuses the first command of a script that may take memory, and none behind a command that
+has written. So the small notes of limits and turns are written behind one that takes none: a full store lifts no limit.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import msgspec
 
 from signet.kernel.turns import HOLD_S, MAX_SETTLE_S
 
-__all__ = ["BEGIN", "DECIDE", "END", "FINISH", "START", "TAKE", "TURN", "Script"]
+__all__ = ["DECIDE", "END", "NOW", "START", "TAKE", "TURN", "WRITE", "Script"]
 
 
 class Script(msgspec.Struct, frozen=True):
@@ -68,39 +71,15 @@ for i, key in ipairs(KEYS) do
 end
 if refused >= 0 then return {refused, longest, 0} end
 for i, key in ipairs(KEYS) do
-  redis.call('SET', key, values[i], 'PX', string.format('%.0f', math.ceil(ends[i] / 1000)))
+  local rest = string.format('%.0f', math.ceil(ends[i] / 1000))
+  -- It changes nothing, and takes no memory: behind it, the next one is taken although the memory is full.
+  redis.call('PEXPIRE', key, rest)
+  redis.call('SET', key, values[i], 'PX', rest)
 end
 return {-1, 0, left or 0}
 """
 )
 """Charge one call to all buckets or to none; return the bucket that refuses or -1, the wait, and what is left."""
-
-BEGIN: Final = Script.of("""
--- KEYS: the idempotency key. ARGV: the digest of the call, the milliseconds that it may run, the runner: one whose
--- answer was lost asks again.
-local digest, body, runner = unpack(redis.call('HMGET', KEYS[1], 'digest', 'body', 'runner'))
-if not digest or (runner == ARGV[3] and not body) then
-  redis.call('HSET', KEYS[1], 'digest', ARGV[1], 'runner', ARGV[3])
-  redis.call('PEXPIRE', KEYS[1], ARGV[2])
-  return {'new', ''}
-end
-if digest ~= ARGV[1] then return {'conflict', ''} end
-if not body then return {'running', ''} end
-return {'done', body}
-""")
-"""Return what is known of an idempotency key; note that a call runs where nothing is."""
-
-FINISH: Final = Script.of("""
--- KEYS: the idempotency key. ARGV: the digest of the call, the milliseconds to keep its answer (0: forget), the answer,
--- the runner.
-local digest, body, runner = unpack(redis.call('HMGET', KEYS[1], 'digest', 'body', 'runner'))
-if body or (digest and runner ~= ARGV[4]) then return 0 end
-if ARGV[2] == '0' then return redis.call('DEL', KEYS[1]) end
-redis.call('HSET', KEYS[1], 'digest', ARGV[1], 'body', ARGV[3], 'runner', ARGV[4])
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
-return 1
-""")
-"""Keep the answer of a call, unless the key has another one or belongs to another runner."""
 
 TURN_STATE: Final = (
     NOW
@@ -114,6 +93,7 @@ local run = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
 local known, sent, owner, held = unpack(redis.call('HMGET', KEYS[1], 'run', 'sent', 'owner', 'held'))
 sent, held = tonumber(sent), tonumber(held) or 0
 local function keep(...)
+  redis.call('PEXPIRE', KEYS[1], DAY_MS)
   redis.call('HSET', KEYS[1], 'run', run, 'sent', string.format('%.0f', sent), ...)
   redis.call('PEXPIRE', KEYS[1], DAY_MS)
 end
@@ -168,8 +148,24 @@ TURN: Final = Script.of(
 local free = math.max(tonumber(redis.call('GET', KEYS[1])) or 0, now)
 local after = free + tonumber(ARGV[1])
 local kept_ms = string.format('%.0f', math.ceil((after - now) / 1000) + 1)
+redis.call('PEXPIRE', KEYS[1], kept_ms)
 redis.call('SET', KEYS[1], string.format('%.0f', after), 'PX', kept_ms)
 return free - now
 """
 )
 """Reserve the next turn and return the wait before it."""
+
+WRITE: Final = Script.of(
+    """
+-- KEYS: the key in the cache. ARGV: the value, the milliseconds to keep it.
+-- A quarter of the memory is left to what must be noted.
+local memory = redis.call('INFO', 'memory')
+local most = tonumber(string.match(memory, 'maxmemory:(%d+)')) or 0
+local used = tonumber(string.match(memory, 'used_memory:(%d+)')) or 0
+local evicts = not string.find(memory, 'maxmemory_policy:noeviction', 1, true)
+if most > 0 and not evicts and used + #ARGV[1] > most * 3 / 4 then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1
+"""
+)
+"""Keep a value in the cache, unless the memory is nearly full."""

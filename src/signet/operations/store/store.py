@@ -11,11 +11,15 @@ from typing import Literal, Protocol
 
 import msgspec
 
-__all__ = ["Bucket", "Decision", "Kept", "Store", "StoreError"]
+__all__ = ["Bucket", "Decision", "Kept", "Store", "StoreError", "StoreFullError"]
 
 
 class StoreError(Exception):
     """The store cannot be asked; the text says why, without its password."""
+
+
+class StoreFullError(StoreError):
+    """The store is there and takes nothing more: it is not away, and no limit ends for that."""
 
 
 class Bucket(msgspec.Struct, frozen=True):
@@ -46,8 +50,11 @@ class Decision(msgspec.Struct, frozen=True):
 class Kept(msgspec.Struct, frozen=True):
     """What a store knows of an idempotency key."""
 
-    state: Literal["new", "running", "done", "conflict"]
-    """`new`: the caller is to run the call now, and to `finish` it. `conflict`: another call had the same key."""
+    state: Literal["new", "running", "done", "gone", "conflict", "full"]
+    """`new`: the caller is to run the call now, and to `finish` it. `conflict`: another call had the same key.
+
+    `gone`: the call is done, and there was no room for its answer. `full`: there is no room for another key.
+    """
     body: bytes = b""
     """The answer of a call that is done."""
 
@@ -58,18 +65,22 @@ class Store(Protocol):
     def decide(self, buckets: Sequence[Bucket]) -> Decision | Awaitable[Decision]:
         """Charge one call to all buckets, or to none if one of them refuses."""
 
-    def begin(self, key: str, digest: str, runner: str, running_s: float) -> Kept | Awaitable[Kept]:
+    def begin(
+        self, key: str, digest: str, runner: str, running_s: float, *, holder: str = ""
+    ) -> Kept | Awaitable[Kept]:
         """Return what is known of an idempotency key, and note who runs a call with this digest if it is new.
 
         The note is forgotten after `running_s`: whoever runs the call may die. A runner that has the key already, and
-        was not told, has it again.
+        was not told, has it again. It takes the holder's share of the room; a call that runs gives way to nothing.
         """
 
-    def finish(self, key: str, digest: str, runner: str, body: bytes | None, keep_s: float) -> Awaitable[None] | None:
+    def finish(
+        self, key: str, digest: str, runner: str, body: bytes | None, keep_s: float, *, holder: str = ""
+    ) -> Awaitable[None] | None:
         """Keep the answer of a call; without one, forget that it ran.
 
         Nothing is changed where the key has come to belong to another runner, or has its answer already: a runner that
-        was taken for dead may come back.
+        was taken for dead may come back. Where the holder has no room, its own oldest answers give way.
         """
 
     def turn(self, name: str, interval_s: float) -> float | Awaitable[float]:

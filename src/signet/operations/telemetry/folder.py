@@ -23,6 +23,8 @@ from typing import Final
 
 import msgspec
 
+from signet.files import open_regular, read_regular
+
 from .families import BY_NAME
 from .registry import MAX_CELLS, Figures, Key, Values
 
@@ -108,8 +110,8 @@ class MetricsFolder:
 
     def leave(self) -> None:
         """Remove the folder, if this process made it."""
-        with contextlib.suppress(OSError), open(os.path.join(self.path, "owner"), "rb") as owner:
-            if owner.read() == str(os.getpid()).encode():
+        with contextlib.suppress(OSError):
+            if read_regular(os.path.join(self.path, "owner")) == str(os.getpid()).encode():
                 shutil.rmtree(self.path, ignore_errors=True)
 
     def _stems(self) -> list[str]:
@@ -149,7 +151,7 @@ def _is_running(stem: str) -> bool:
 
 
 def _can_lock(path: str) -> bool:
-    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    file = open_regular(path, os.O_RDONLY)
     try:
         fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:

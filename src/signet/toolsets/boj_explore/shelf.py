@@ -24,7 +24,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from signet.files import lock, make_private_folders, open_private
+from signet.files import lock, make_private_folders, open_private, open_regular
 from signet.toolsets.boj.databases import DATABASES, Database
 from signet.toolsets.boj.models import MetadataEntry
 
@@ -206,9 +206,12 @@ class Shelf:
             return
         path = self._path(db)
         try:
-            status = os.stat(path)
+            # SQLite would wait for ever to open what is no file, such as a FIFO.
+            file = open_regular(path, os.O_RDONLY, follow_link=True)
         except OSError:
             return
+        status = os.fstat(file)
+        os.close(file)
         identity = (status.st_mtime_ns, status.st_ino)
         known = self._stores.get(db)
         if known is not None and (known[0] == identity or known[1].facts.built_s > status.st_mtime):

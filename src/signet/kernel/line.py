@@ -1,0 +1,145 @@
+"""A line before one scarce thing: of a holder first come, first served; of the holders, the one that has least. Pure.
+
+    add ── waits ── next ── has a part of the thing ── give_back
+
+Whoever comes with more than others waits behind itself only: a holder that has nothing is always the next.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+from .shares import Shares
+
+__all__ = ["Line"]
+
+T = TypeVar("T", bound=Hashable)
+
+
+class Line(Generic[T]):
+    """Those who wait, by holder, and what each holder has. For one thread, or below a lock."""
+
+    def __init__(self, shares: Shares, *, spare: int = 0, reserves: bool = True) -> None:
+        """Give out the thing that `shares` counts.
+
+        `spare` is what there is beyond it for holders that have nothing, one for each. Without `reserves`, a holder may
+        have all that is left, and the others wait until some of it is given back.
+        """
+        self._shares = shares
+        self._spare = spare
+        self._reserves = reserves
+        self._waiting: OrderedDict[str, dict[T, None]] = OrderedDict()
+        self._count = 0
+        self._empty: dict[T, None] | None = None
+        """What the last holder that has left waited in, for the next one."""
+
+    def __len__(self) -> int:
+        """Return the number of those who wait."""
+        return self._count
+
+    @property
+    def held(self) -> int:
+        """Return the amount that all holders have."""
+        return self._shares.held
+
+    @property
+    def most(self) -> int:
+        """Return the amount that all holders may have, with what is spare."""
+        return self._shares.total + self._spare
+
+    def of(self, holder: str) -> int:
+        """Return the amount that a holder has."""
+        return self._shares.of(holder)
+
+    def has(self, holder: str) -> bool:
+        """Return whether a holder has a part of the thing, or waits for one."""
+        return holder in self._waiting or self._shares.of(holder) > 0
+
+    def may_have(self, holder: str) -> bool:
+        """Return whether a holder may have one more now."""
+        shares = self._shares
+        if not holder or not self._reserves:
+            if shares.held < shares.total:
+                return True
+        elif shares.has_room(holder):
+            return True
+        return self._spare > 0 and not shares.of(holder) and shares.held < shares.total + self._spare
+
+    def add(self, holder: str, item: T) -> None:
+        """Let somebody wait, behind the others of the same holder."""
+        mine = self._waiting.get(holder)
+        if mine is None:
+            mine, self._empty = {} if self._empty is None else self._empty, None
+            self._waiting[holder] = mine
+        mine[item] = None
+        self._count += 1
+
+    def drop(self, holder: str, item: T) -> bool:
+        """Forget somebody who waits; return whether there was one."""
+        mine = self._waiting.get(holder)
+        if mine is None or item not in mine:
+            return False
+        del mine[item]
+        self._left(holder, mine)
+        return True
+
+    def next(self) -> T | None:
+        """Return who is next, now with a part of the thing; None where nobody may have more."""
+        if not self._count:
+            return None
+        waiting = self._waiting
+        holder = next(iter(waiting)) if len(waiting) == 1 else self._next_holder()
+        if holder is None or not self.may_have(holder):
+            return None
+        self._shares.hold(holder)
+        mine = waiting[holder]
+        item = next(iter(mine))
+        del mine[item]
+        if mine:
+            # Of those that have equally much, the holder that had its turn last comes last.
+            waiting.move_to_end(holder)
+        self._left(holder, mine)
+        return item
+
+    def ready(self, limit: int) -> int:
+        """Return the number of those who may be next at once, up to a limit; it may be too large, and is never 0 then.
+
+        Each holder is looked at by itself, as if the others waited for nothing.
+        """
+        count, shares = 0, self._shares
+        for holder, mine in self._waiting.items():
+            if not self.may_have(holder):
+                continue
+            room = shares.total - shares.held
+            if holder and self._reserves:
+                room = (room - shares.of(holder) + 1) // 2
+            count += max(1, min(len(mine), room))
+            if count >= limit:
+                return limit
+        return count
+
+    def hold(self, holder: str) -> None:
+        """Count a part that a holder has without having waited."""
+        self._shares.hold(holder)
+
+    def give_back(self, holder: str) -> None:
+        """Take a part back."""
+        self._shares.give_back(holder)
+
+    def _next_holder(self) -> str | None:
+        found, least = None, -1
+        for holder in self._waiting:
+            has = self._shares.of(holder)
+            if (found is None or has < least) and self.may_have(holder):
+                found, least = holder, has
+                if not has:
+                    break
+        return found
+
+    def _left(self, holder: str, mine: dict[T, None]) -> None:
+        self._count -= 1
+        if not mine:
+            del self._waiting[holder]
+            self._empty = mine

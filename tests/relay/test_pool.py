@@ -1,0 +1,156 @@
+"""Places of instances: whose they are, who waits for one, and when one is free again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from signet.kernel.errors import TOO_MANY_PROCESSES, Fault
+from signet.relay import pool as pools
+from signet.relay.dialogue import Dialogue
+from signet.relay.link import LinkError
+from signet.relay.pool import Pool
+
+from .scripted_link import ScriptedLink, opened, until
+
+
+class SlowLink(ScriptedLink):
+    """Ends when it may."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_end = asyncio.Event()
+
+    async def close(self) -> None:
+        await self.may_end.wait()
+
+
+def begin(link: ScriptedLink | None = None) -> Callable[[], Awaitable[Dialogue]]:
+    return lambda: opened(link or ScriptedLink())
+
+
+def pool_of(kind: str, monkeypatch: pytest.MonkeyPatch, places: int = 2) -> Pool:
+    monkeypatch.setattr(pools, "MAX_SESSIONS", places)
+    monkeypatch.setattr(pools, "MAX_CALLS", places)
+    return Pool("s", kind)
+
+
+async def refused(asked: Awaitable[Dialogue]) -> bool:
+    with pytest.raises(Fault) as caught:
+        await asked
+    assert (caught.value.name, caught.value.status) == (TOO_MANY_PROCESSES, 503)
+    assert caught.value.data["retryable"] is True
+    return True
+
+
+def test_an_instance_that_is_being_ended_has_its_place_until_it_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        pool, slow = pool_of("session", monkeypatch), SlowLink()
+        await pool.dialogue("a", begin(slow), "mallory")
+        newcomer = asyncio.ensure_future(pool.dialogue("b", begin(), "mallory"))
+        await asyncio.sleep(0.01)
+        assert not newcomer.done()
+
+        slow.may_end.set()
+
+        assert not (await newcomer).is_lost
+        await pool.close()
+
+    asyncio.run(run())
+
+
+def test_an_idle_instance_of_another_holder_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        pool = pool_of("session", monkeypatch)
+        dialogues = [await pool.dialogue(name, begin(), name) for name in ("a", "b")]
+
+        assert await refused(pool.dialogue("c", begin(), "c"))
+        assert [one.is_lost for one in dialogues] == [False, False]
+        pool.end("a")
+        await until(lambda: not pool._ending)
+        assert not (await pool.dialogue("c", begin(), "c")).is_lost
+        await pool.close()
+
+    asyncio.run(run())
+
+
+def test_a_refusal_is_no_failed_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        pool = pool_of("session", monkeypatch)
+        for name in ("a", "b"):
+            await pool.dialogue(name, begin(), name)
+        await refused(pool.dialogue("c", begin(), "c"))
+
+        assert (pool.why_not_started, "c" in pool._open) == ("", False)
+        await pool.close()
+
+    asyncio.run(run())
+
+
+def test_a_start_that_fails_and_an_instance_that_is_lost_give_their_places_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def fail() -> Dialogue:
+        raise LinkError("no")
+
+    async def run() -> None:
+        pool = pool_of("session", monkeypatch)
+        for _ in range(5):
+            pool._not_before = 0.0
+            with pytest.raises(Fault, match="does not start: no"):
+                await pool.dialogue("a", fail, "a")
+        pool._not_before = 0.0
+        lost = await pool.dialogue("a", begin(), "a")
+        pool.lost(lost)
+        await until(lambda: not pool._ending)
+
+        assert (pool._sessions.held, pool._holders, pool._open) == (0, {}, {})
+        await pool.close()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("holder", ["mallory", ""])
+def test_a_call_waits_for_a_place_for_a_short_time(holder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pools, "PLACE_S", 0.05)
+
+    async def run() -> None:
+        pool = pool_of("call", monkeypatch)
+        running = [await pool.single(begin(), holder) for _ in range(1 if holder else 2)]
+        assert await refused(pool.single(begin(), holder))
+        waiting = asyncio.ensure_future(pool.single(begin(), holder))
+        await asyncio.sleep(0)
+        pool.close_later(running[0])
+        await waiting
+        if holder:
+            await pool.single(begin(), "alice")
+
+        assert pool._calls.held == 2
+        await pool.close()
+        assert pool._calls.held == 0
+
+    asyncio.run(run())
+
+
+def test_a_caller_that_leaves_takes_no_place_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        pool = pool_of("call", monkeypatch)
+        one = await pool.single(begin(), "mallory")
+        starting = asyncio.get_running_loop().create_future()
+        left = [
+            asyncio.ensure_future(pool.single(begin(), "mallory")),
+            asyncio.ensure_future(pool.single(lambda: starting, "alice")),
+        ]
+        await asyncio.sleep(0.01)
+        for task in left:
+            task.cancel()
+        await asyncio.wait(left)
+        pool.close_later(one)
+        await until(lambda: not pool._closing)
+
+        assert (pool._calls.held, pool._calls.waiting) == (0, 0)
+        await pool.close()
+
+    asyncio.run(run())
