@@ -19,7 +19,7 @@ def test_of_one_holder_who_came_first_is_next() -> None:
     assert [line.next() for _ in range(4)] == [0, 1, 2, None]
     line.give_back("")
     assert [line.next(), line.next()] == [3, None]
-    assert (len(line), line.held) == (1, 3)
+    assert (line.count, line.held) == (1, 3)
 
 
 def test_of_several_holders_the_one_that_has_least_is_next_and_then_they_take_turns() -> None:
@@ -62,7 +62,7 @@ def test_who_is_dropped_is_not_next() -> None:
     assert [line.drop("a", "one"), line.drop("a", "one"), line.drop("b", "two")] == [True, False, False]
     assert [line.has("a"), line.has("b")] == [True, False]
     assert [line.next(), line.next()] == ["two", None]
-    assert len(line) == 0
+    assert line.count == 0
 
 
 def test_a_turn_that_is_left_while_it_comes_goes_to_the_next() -> None:
