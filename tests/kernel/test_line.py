@@ -54,6 +54,20 @@ def test_a_holder_leaves_as_much_as_it_has_and_who_has_nothing_finds_what_is_spa
     assert [line.next(), line.next()] == ["g0", None]
 
 
+def test_a_holder_that_waits_alone_has_half_and_with_nothing_reserved_all() -> None:
+    counts = []
+    for holder, reserves in (("a", True), ("a", False), ("", True)):
+        line: Line[int] = Line(Shares("things", 4), spare=4, reserves=reserves)
+        for number in range(9):
+            line.add(holder, number)
+        assert line.ready(9) > 0
+        counts.append(sum(line.next() is not None for _ in range(9)))
+        assert line.ready(9) == 0
+        assert line.take("b") is False
+
+    assert counts == [2, 4, 4]
+
+
 def test_who_is_dropped_is_not_next() -> None:
     line: Line[str] = Line(Shares("things", 4))
     line.add("a", "one")

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 import pytest
 
+from limit_harness import Clock, Elsewhere, call, entered, tool
 from redis_server import RedisServer, redis_server
+from signet.kernel.gate import Entry
+from signet.operations.limits.figures import Figures
+from signet.operations.limits.gate import LimitGate
+from signet.operations.limits.outage import Outage
+from signet.operations.limits.policy import read_policy
 from signet.operations.store import redis_store
 from signet.operations.store.address import parse_address
 from signet.operations.store.redis_store import RedisStore
-from signet.operations.store.store import Kept
+from signet.operations.store.store import Bucket, Decision, Kept, StoreFullError
 
 COST = 512
 DIGEST, RUNNER = "d" * 64, "r" * 16
@@ -199,3 +205,50 @@ def test_evicted_entries_leave_no_trace_in_the_books(redis: RedisServer, monkeyp
     with_room(redis, monkeypatch, 10, act)
 
     assert redis.cli("HGET", "signet:{keys}:bytes", "all").strip() == str(HEAD + COST + 1_000)
+
+
+def test_a_store_whose_memory_is_full_decides_and_gives_turns_and_takes_no_values() -> None:
+    """Notes of a few bytes are written behind a command that takes no memory."""
+    changes: list[str] = []
+    bucket = Bucket("principal:alice", 3, 3600.0)
+
+    async def main(redis: RedisServer) -> None:
+        store = RedisStore(parse_address(redis.url), changes.append)
+        redis.cli("CONFIG", "SET", "maxmemory", "1")
+        assert "OOM" in redis.cli("SET", "one:more", "x")
+        decisions = [(await store.decide([bucket, Bucket("quota:principal:alice", 9)])).refused for _ in range(5)]
+        turns = [await store.take("bank", "me", 1.0), await store.turn("bank", 1.0), await store.turn("bank", 1.0)]
+        await store.write("a", b"x" * 1_000, 60)
+        assert await store.read("a") is None
+        # A quarter of nothing is no room for a key.
+        assert await store.begin("k", DIGEST, RUNNER, 60, holder="principal alice") == Kept("full")
+        store._runners.clear()
+        await store.close()
+
+        assert decisions == [None, None, None, 0, 0]
+        assert turns[0] > 0
+        assert 0 < turns[2] <= 1
+
+    with redis_server() as own:
+        asyncio.run(main(own))
+    assert changes == []
+
+
+class Full(Elsewhere):
+    """A store that takes nothing at all."""
+
+    async def decide(self, buckets: Sequence[Bucket]) -> Decision:
+        raise StoreFullError(f"no memory for {len(buckets)} notes")
+
+
+def test_where_a_store_takes_no_note_at_all_the_process_counts_by_itself() -> None:
+    figures, store = Figures(), Full(Clock().store())
+    gate = LimitGate(read_policy({"rate": "3/h"}), store, figures, Outage(figures))
+
+    async def main() -> list[Entry]:
+        return [await entered(gate, call("alice"), tool()) for _ in range(5)]
+
+    entries = asyncio.run(main())
+
+    assert [entry is None for entry in entries] == [True] * 3 + [False] * 2
+    assert (figures.fail_open, figures.store_errors) == (0, 0)
