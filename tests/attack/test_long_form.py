@@ -27,8 +27,8 @@ def test_each_part_for_some_seconds_passes_and_prints_what_it_counts() -> None:
 
     told = LINE.findall(done.stdout)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert re.findall(r"^(\w+): ", done.stdout, re.MULTILINE) == ["heads", "bodies", "busy", "mixed"]
-    assert done.stdout.count("\n  passed\n") == 4
+    assert re.findall(r"^(\w+): ", done.stdout, re.MULTILINE) == ["heads", "bodies", "busy", "threads", "mixed"]
+    assert done.stdout.count("\n  passed\n") == 5
     assert len(told) >= 4
     assert {errors for _, errors in told} == {"0"}
 

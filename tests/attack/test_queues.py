@@ -7,9 +7,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from attack.clients import ATTACKER, BYSTANDER, allow_descriptors, connect, connections, post, read_answers
 from attack.observation import until
 from attack.starving import STARTED, TOOLS, ask, holding
+from channels import modern_headers, rpc
 from processes import ROOT, SIGNET, Server, serving, serving_command
 
 LIMITS = """\
@@ -44,9 +47,13 @@ def test_who_comes_after_twelve_calls_of_another_address_is_next(tmp_path: Path)
     assert (health.status, answer.status) == (200, 200)
 
 
-def test_an_address_with_300_calls_at_a_wrapped_server_leaves_turns_to_others() -> None:
+@pytest.mark.parametrize("door", ["rest", "mcp"])
+def test_an_address_with_300_calls_at_a_wrapped_server_leaves_turns_to_others(door: str) -> None:
     allow_descriptors(4096)
     wait = post("/api/tools/wait", {"label": "forever"})
+    if door == "mcp":
+        message = rpc("tools/call", {"name": "wait", "arguments": {"label": "forever"}}, modern=True)
+        wait = post("/mcp", message, modern_headers("tools/call", "wait").items())
     flags = ("--serve", "--port", "0", "--no-console", "--no-journal", "--name", "scripted")
     with serving_command(SIGNET, "wrap", *flags, "--", *SCRIPTED) as server:
         assert ask(server.port, "seen", {"label": "nothing"}).status == 200

@@ -19,7 +19,7 @@ def test_of_one_holder_who_came_first_is_next() -> None:
     assert [line.next() for _ in range(4)] == [0, 1, 2, None]
     line.give_back("")
     assert [line.next(), line.next()] == [3, None]
-    assert (len(line), line.held) == (1, 3)
+    assert (line.count, line.held) == (1, 3)
 
 
 def test_of_several_holders_the_one_that_has_least_is_next_and_then_they_take_turns() -> None:
@@ -54,6 +54,20 @@ def test_a_holder_leaves_as_much_as_it_has_and_who_has_nothing_finds_what_is_spa
     assert [line.next(), line.next()] == ["g0", None]
 
 
+def test_a_holder_that_waits_alone_has_half_and_with_nothing_reserved_all() -> None:
+    counts = []
+    for holder, reserves in (("a", True), ("a", False), ("", True)):
+        line: Line[int] = Line(Shares("things", 4), spare=4, reserves=reserves)
+        for number in range(9):
+            line.add(holder, number)
+        assert line.ready(9) > 0
+        counts.append(sum(line.next() is not None for _ in range(9)))
+        assert line.ready(9) == 0
+        assert line.take("b") is False
+
+    assert counts == [2, 4, 4]
+
+
 def test_who_is_dropped_is_not_next() -> None:
     line: Line[str] = Line(Shares("things", 4))
     line.add("a", "one")
@@ -62,7 +76,7 @@ def test_who_is_dropped_is_not_next() -> None:
     assert [line.drop("a", "one"), line.drop("a", "one"), line.drop("b", "two")] == [True, False, False]
     assert [line.has("a"), line.has("b")] == [True, False]
     assert [line.next(), line.next()] == ["two", None]
-    assert len(line) == 0
+    assert line.count == 0
 
 
 def test_a_turn_that_is_left_while_it_comes_goes_to_the_next() -> None:

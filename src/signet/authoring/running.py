@@ -132,9 +132,9 @@ def _in_thread(
         except RuntimeError:
             # A large message is read in a thread, and its tool is awaited on the loop.
             return run_later(args, context)
-        threads, wait = threads_of(loop), context.wait
-        holder = "" if wait is None or wait.caller is NOBODY else wait.caller.holder
-        if threads.has_lost and (lost := threads.lost_by(holder, tool)):
+        threads, caller = threads_of(loop), None if context.wait is None else context.wait.caller
+        holder = "" if caller is None or caller is NOBODY else caller.holder
+        if threads.left and (lost := threads.lost_by(holder, tool)):
             return _too_many_left(tool, lost)
         if not threads.has_room(holder):
             context.waiting("waiting for a free thread")

@@ -80,7 +80,10 @@ class Threads:
     """A bounded number of threads that run the jobs of one event loop."""
 
     def __init__(self, limit: int = MAX_THREADS) -> None:
-        self._jobs: Line[Job] = Line(Shares("threads of plain functions", limit), spare=limit)
+        self._new: deque[Job] = deque()
+        """The jobs that have come since a thread took one."""
+        self._shares = Shares("threads of plain functions", limit)
+        self._jobs: Line[Job] = Line(self._shares, spare=limit)
         """The jobs that wait and, by their callers, those that run."""
         self._limit = self._jobs.most
         self._lock = threading.Lock()
@@ -97,20 +100,15 @@ class Threads:
         self._done: deque[tuple[Job, Any]] = deque()
         self._is_told = False
         self._lost = Shares("threads of calls that were left", MAX_ALL_LOST)
-        self._lost_of: dict[tuple[str, str], int] = {}
-        """The same for each caller and tool."""
-
-    @property
-    def has_lost(self) -> bool:
-        """Whether any call has been left whose function runs on."""
-        return bool(self._lost_of)
+        self.left: dict[tuple[str, str], int] = {}
+        """The calls that were left and run on, by caller and tool."""
 
     def lost_by(self, holder: str, owner: str) -> int:
         """Return how many calls of a caller have not returned, if they are so many that no further one may begin.
 
         These are the calls of one tool, or of all tools.
         """
-        mine = self._lost_of.get((holder, owner), 0)
+        mine = self.left.get((holder, owner), 0)
         if mine >= MAX_LOST:
             return mine
         everything = self._lost.of(holder)
@@ -118,7 +116,7 @@ class Threads:
 
     def has_room(self, holder: str = "") -> bool:
         """Return whether a job of a caller would begin soon."""
-        return self._jobs.may_have(holder)
+        return not self._active or self._jobs.may_have(holder)
 
     def run(self, work: Callable[[Job], Any], owner: str = "", holder: str | None = None) -> asyncio.Future[Any]:
         """Run a tool's function in a thread; the future's result is its value, or the exception that it raised.
@@ -129,8 +127,7 @@ class Threads:
         future: asyncio.Future[Any] = loop.create_future()
         job = Job(work, future, owner, holder_now() if holder is None else holder, self._drop)
         future.add_done_callback(job.abandon)
-        with self._lock:
-            self._jobs.add(job.holder, job)
+        self._new.append(job)
         if not self._is_begun:
             # After what else the loop has to do now, which may bring more jobs.
             self._is_begun = True
@@ -141,35 +138,40 @@ class Threads:
         self._is_begun = False
         if not self._active:
             self._wake(1)
-        self._begin_watch(loop)
+        if not self._is_watched:
+            self._begin_watch(loop)
 
     def _begin_watch(self, loop: asyncio.AbstractEventLoop) -> None:
-        if not self._is_watched:
-            self._is_watched = True
-            self._seen = self._finished
-            loop.call_later(PATIENCE_S, self._watch, loop)
+        self._is_watched = True
+        self._seen = self._finished
+        loop.call_later(PATIENCE_S, self._watch, loop)
 
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
         """Wake more threads for jobs that still wait, until there are none of either.
 
         Where no job may begin, the first thread that is done takes the next one by itself.
         """
-        is_over = not self._jobs or self._active >= self._limit
+        is_over = self._active >= self._limit or not (self._new or self._jobs.count)
         if not is_over:
             with self._lock:
+                self._queue_new()
                 is_over = not self._jobs.ready(1)
         if is_over:
             self._is_watched = False
             return
         stuck = self._finished == self._seen
-        self._wake(len(self._jobs) if stuck else max(1, self._active))
+        self._wake(self._jobs.count if stuck else max(1, self._active))
         self._seen = self._finished
         loop.call_later(PATIENCE_S, self._watch, loop)
 
     def _wake(self, count: int) -> None:
         with self._lock:
-            count = max(0, min(count, len(self._jobs), self._limit - self._active))
-            count = self._jobs.ready(count) if count > 1 else count
+            if count > 1:
+                self._queue_new()
+                count = self._jobs.ready(count)
+            elif not self._new and not self._jobs.count:
+                return
+            count = max(0, min(count, self._limit - self._active))
             self._active += count
             fresh = max(0, self._active - self._started)
             self._started += fresh
@@ -206,12 +208,26 @@ class Threads:
     def _next(self) -> Job | None:
         """Return the next job; without one the thread is at work no longer."""
         with self._lock:
-            job = self._jobs.next()
+            new, jobs = self._new, self._jobs
+            if new and not jobs.count and jobs.take(new[0].holder):
+                # The quick way: nobody waits, and the first that came may begin.
+                job: Job | None = new.popleft()
+            else:
+                if new:
+                    self._queue_new()
+                job = jobs.next() if jobs.count else None
             if job is not None:
                 job.is_running = True
                 return job
             self._active -= 1
             return None
+
+    def _queue_new(self) -> None:
+        """Let the jobs wait that have come, each with those of its caller; below the lock."""
+        new, jobs = self._new, self._jobs
+        while new:
+            job = new.popleft()
+            jobs.add(job.holder, job)
 
     def _has_lost(self, job: Job) -> bool:
         """Return whether the thread of a job that has ended was given up; another one is in its place."""
@@ -222,7 +238,7 @@ class Threads:
             if job.is_lost:
                 self._lost.give_back(job.holder)
             else:
-                self._jobs.give_back(job.holder)
+                self._shares.give_back(job.holder)
             return job.is_lost
 
     def _drop(self, job: Job) -> None:
@@ -230,6 +246,7 @@ class Threads:
         with self._lock:
             job.is_abandoned = True
             if not job.is_running:
+                self._queue_new()
                 self._jobs.drop(job.holder, job)
                 return
             self._count_lost(job, 1)
@@ -240,17 +257,16 @@ class Threads:
             self._jobs.give_back(job.holder)
             self._active -= 1
             self._started -= 1
-        if self._jobs:
-            self._wake(1)
+        self._wake(1)
 
     def _count_lost(self, job: Job, more: int) -> None:
         """Count one more or one less of the calls that were left, by their caller and tool."""
         key = job.holder, job.owner
-        left = self._lost_of.get(key, 0) + more
+        left = self.left.get(key, 0) + more
         if left:
-            self._lost_of[key] = left
+            self.left[key] = left
         else:
-            del self._lost_of[key]
+            del self.left[key]
 
     def _tell(self, job: Job) -> None:
         try:
@@ -267,7 +283,7 @@ class Threads:
             job, value = self._done.popleft()
             if not job.future.done():
                 job.future.set_result(value)
-        if self._jobs and not self._is_watched:
+        if self._jobs.count and not self._is_watched:
             # What ended may have been in the way of more than the one job that is in its place.
             self._begin_watch(asyncio.get_running_loop())
 

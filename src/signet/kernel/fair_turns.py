@@ -31,11 +31,11 @@ class FairTurns:
     @property
     def waiting(self) -> int:
         """Return the number of those who wait."""
-        return len(self._line)
+        return self._line.count
 
     def must_wait(self, holder: str) -> bool:
         """Return whether a holder would have to wait for a turn."""
-        return bool(self._line) or not self._line.may_have(holder)
+        return self._line.count > 0 or not self._line.may_have(holder)
 
     def may_wait(self, holder: str) -> bool:
         """Return whether a holder may let one more wait."""
@@ -56,8 +56,7 @@ class FairTurns:
     async def take(self, holder: str) -> None:
         """Wait for a turn; whoever has it gives it back by `give_back`."""
         line = self._line
-        if not self.must_wait(holder):
-            line.hold(holder)
+        if line.take(holder):
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         line.add(holder, turn)

@@ -31,13 +31,10 @@ class Line(Generic[T]):
         self._spare = spare
         self._reserves = reserves
         self._waiting: OrderedDict[str, dict[T, None]] = OrderedDict()
-        self._count = 0
+        self.count = 0
+        """The number of those who wait."""
         self._empty: dict[T, None] | None = None
         """What the last holder that has left waited in, for the next one."""
-
-    def __len__(self) -> int:
-        """Return the number of those who wait."""
-        return self._count
 
     @property
     def held(self) -> int:
@@ -74,7 +71,7 @@ class Line(Generic[T]):
             mine, self._empty = {} if self._empty is None else self._empty, None
             self._waiting[holder] = mine
         mine[item] = None
-        self._count += 1
+        self.count += 1
 
     def drop(self, holder: str, item: T) -> bool:
         """Forget somebody who waits; return whether there was one."""
@@ -87,7 +84,7 @@ class Line(Generic[T]):
 
     def next(self) -> T | None:
         """Return who is next, now with a part of the thing; None where nobody may have more."""
-        if not self._count:
+        if not self.count:
             return None
         waiting = self._waiting
         holder = next(iter(waiting)) if len(waiting) == 1 else self._next_holder()
@@ -120,9 +117,13 @@ class Line(Generic[T]):
                 return limit
         return count
 
-    def hold(self, holder: str) -> None:
-        """Count a part that a holder has without having waited."""
-        self._shares.hold(holder)
+    def take(self, holder: str) -> bool:
+        """Give a holder one more without a wait, if nobody waits and it may have it; return whether it has it."""
+        shares = self._shares
+        if self.count or (shares.held and not self.may_have(holder)):
+            return False
+        shares.hold(holder)
+        return True
 
     def give_back(self, holder: str) -> None:
         """Take a part back."""
@@ -139,7 +140,7 @@ class Line(Generic[T]):
         return found
 
     def _left(self, holder: str, mine: dict[T, None]) -> None:
-        self._count -= 1
+        self.count -= 1
         if not mine:
             del self._waiting[holder]
             self._empty = mine

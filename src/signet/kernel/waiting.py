@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from .caller import NOBODY, Caller
+from .caller import Caller
 
 __all__ = ["Waiting"]
 
@@ -18,7 +18,7 @@ class Waiting(msgspec.Struct):
     """
 
     now: str | Callable[[], str] = ""
-    caller: Caller = NOBODY
+    caller: Caller | None = None
     """Whose call it is, once its tool is called."""
 
     def text(self) -> str:

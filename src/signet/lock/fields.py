@@ -7,6 +7,7 @@ defaults, everything else as text. A text that hides characters or names a new d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, Final, Literal
 
 import msgspec
@@ -56,7 +57,8 @@ def prove_here(old: Schema, new: Schema, side: Side) -> Verdict:
     """Compare two schemas in this process, however long it takes: what a child does for schemas of others."""
     verdict = compare_schemas(old, new, side)
     if verdict.compatible and side == "output":
-        verdict = msgspec.structs.replace(verdict, example=example_of(new))
+        with suppress(ValueError):  # a schema may be comparable and yet not usable: then there is no example
+            verdict = msgspec.structs.replace(verdict, example=example_of(new))
     return verdict
 
 

@@ -249,7 +249,7 @@ class WrappedServer:
         held = await self.conversations.resumed(caller)
         if held is not None:
             return await self._go_on(held, method, caller, may_repeat=may_repeat)
-        holder = await self._enter()
+        holder = await self._enter(caller)
         try:
             for is_last in (False, True):
                 dialogue = await self._dialogue_for(caller)
@@ -297,9 +297,9 @@ class WrappedServer:
             self._singles.discard(dialogue)
             self.pool.close_later(dialogue)
 
-    async def _enter(self) -> str:
+    async def _enter(self, caller: RpcRequest | None) -> str:
         """Wait for a turn, and return whose it is; refuse where too many wait already."""
-        turns, holder = self._turns, holder_now()
+        turns, holder = self._turns, holder_now() if caller is None else caller.channel.caller.holder
         if turns.must_wait(holder) and not turns.may_wait(holder):
             message = f"{turns.waiting} requests wait for {self.name} already: ask again when one has ended"
             raise Fault(Code.INTERNAL_ERROR, message, as_tool_result=False)

@@ -153,7 +153,7 @@ end
 local head = 2 + #digest + 1 + #runner + 1 + 13 + 1
 if not is_full and make_room(head + #answer + COST) then
   keep('d', now_ms + kept_ms, answer)
-else
+elseif make_room(head + COST) then
   keep('g', now_ms + kept_ms, '')
 end
 return 1
