@@ -16,7 +16,7 @@ import pytest
 
 from processes import PATIENCE_S, SIGNET, clean_env, serving
 from signet import __version__
-from signet.transports.http_server import bind, is_local
+from signet.transports.listening import bind, is_local
 
 GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 

@@ -323,8 +323,8 @@ async def _awaited_of(app: App, clients: list[str]) -> list[dict[str, int]]:
         assert not isinstance(answer, Response)
         calls.append(asyncio.ensure_future(answer))
     await asyncio.sleep(0)
-    counted = dict(app._shares.awaited)
+    counted = dict(app._shares.awaited._held)
     for call in calls:
         call.cancel()
     await asyncio.gather(*calls, return_exceptions=True)
-    return [counted, app._shares.awaited]
+    return [counted, app._shares.awaited._held]

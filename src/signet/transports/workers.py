@@ -10,12 +10,13 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from .hangup import Hangup, block_hangup
-from .http_server import HttpServer, new_event_loop, remove_path
+from .http_server import HttpServer, new_event_loop
+from .listening import remove_path
 from .messages import Application
 from .slots import ConnectionLimits
 from .systemd import notify
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 __all__ = ["Service", "end_on_signals", "run_worker", "serve"]
+
+BESIDE_CONNECTIONS: Final = 256
+"""The number of connections of the second application: monitoring systems have few."""
 
 
 def _ignore(_text: str, _error: BaseException | None = None) -> None:
@@ -138,7 +142,7 @@ async def _serve(service: Service, numbers: tuple[signal.Signals, ...], ready: C
         await server.serve()
         return
     factory, listener = service.beside
-    second = HttpServer(factory(), listener, service.limits)
+    second = HttpServer(factory(), listener, msgspec.structs.replace(service.limits, connections=BESIDE_CONNECTIONS))
     second.open()
     serving = asyncio.create_task(second.serve())
     await server.serve()
