@@ -52,7 +52,8 @@ class UnreadAnswers:
         shares = self.shares
         while not self._fits(holder, amount):
             if not shares.held:
-                return False
+                # However large it is, nobody else needs the room.
+                return True
             mine, greediest = shares.of(holder), shares.greediest()
             if mine and (greediest == holder or shares.of(greediest) <= mine + amount):
                 return False
@@ -68,7 +69,7 @@ class UnreadAnswers:
         self._amounts[holding] = holder, amount
         self._by_holder.setdefault(holder, {})[holding] = None
         shares.hold(holder, amount)
-        while shares.held > shares.total:
+        while shares.held > shares.total and len(self._amounts) > 1:
             self._drop_oldest(shares.greediest())
 
     def release(self, holding: Holding) -> None:
@@ -99,9 +100,6 @@ UNREAD: Final = UnreadAnswers()
 
 def left_unread(amount: int) -> Fault:
     """Return the fault for an answer for which there is no room."""
-    why = (
-        f"This answer has {amount / MIB:.1f} MiB, and this caller has left so much unread that there is no room for it"
-    )
-    return Fault(
-        Code.INTERNAL_ERROR, f"{why}: read the answers that wait, then ask again", name="UNREAD_ANSWERS", status=503
-    )
+    why = f"There is no room for this answer of {amount / MIB:.1f} MiB beside those that this caller has not read"
+    message = f"{why}: read them, then ask again"
+    return Fault(Code.INTERNAL_ERROR, message, name="UNREAD_ANSWERS", status=503)

@@ -29,6 +29,7 @@ from .rest import refuse
 from .router import Console, Router
 from .routes import Route, below, open_page, without_slash
 from .shares import CallShares
+from .unread import UNREAD
 
 if TYPE_CHECKING:
     from .proxies import TrustedProxies
@@ -201,6 +202,7 @@ class App:
         Raises what `on_start` raises: the process cannot serve then.
         """
         self._on_start()
+        UNREAD.fit(self._server.pipeline.largest_result_bytes)
         self._ids = new_request_ids()
         if self._server.upstreams:
             asyncio.get_running_loop().run_in_executor(None, self._server.warm)
