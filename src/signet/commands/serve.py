@@ -26,7 +26,7 @@ from signet.team.exchanges import audit_head, check_exchange_log, keep_stdout
 from signet.team.shared import try_store
 from signet.transports.descriptors import with_descriptors
 from signet.transports.guard import host_of
-from signet.transports.listening import UNIX_PREFIX, bind, is_local, path_of
+from signet.transports.listening import UNIX_PREFIX, bind, is_local, remove_own_paths
 from signet.transports.pipes import stdout_kept
 from signet.transports.slots import ConnectionLimits
 from signet.transports.systemd import inherited_socket
@@ -69,7 +69,10 @@ def serve_http(read_settings: Callable[[], Settings]) -> int:
         service, toolbox, registry = open_service(settings, listener)
         tool = next(iter(toolbox), None)
         greet(settings, service.listener.getsockname(), page_of(tool, registry) if tool is not None else None)
-        serve(replace(service, beside=beside), settings.workers)
+        try:
+            serve(replace(service, beside=beside), settings.workers)
+        finally:
+            remove_own_paths()
     return 0
 
 
@@ -111,8 +114,6 @@ def open_service(settings: Settings, listener: socket | None = None) -> tuple[Se
         drain_s=settings.drain_s,
         call_s=settings.call_timeout_s,
         start_s=START_S,
-        # A socket that was passed on belongs to its sender.
-        path=path_of(bound) if listener is None else "",
     )
     return service, toolbox, registry
 

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from .connection import Connection
+from .listening import remove_own_paths
 from .messages import Application
 from .slots import ConnectionLimits, Slots
 
@@ -134,6 +135,7 @@ class HttpServer:
     def _on_signal(self) -> None:
         # Not by `_stopped`: a process that is being replaced has stopped without a signal.
         if self._is_signalled:
+            remove_own_paths()
             os._exit(0)
         self._is_signalled = True
         self.stop()

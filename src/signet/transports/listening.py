@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 import socket
 import stat
+from contextlib import suppress
 from typing import Final
 
 from .guard import LOOPBACK
 
-__all__ = ["UNIX_PREFIX", "bind", "is_local", "path_of", "remove_path"]
+__all__ = ["UNIX_PREFIX", "bind", "is_local", "path_of", "remove_own_paths", "remove_path"]
 
 BACKLOG: Final = 2048
 UNIX_PREFIX: Final = "unix:"
 PRIVATE: Final = 0o177
 """The umask with which a path is made: only its owner may connect."""
+
+_own_paths: Final[dict[str, tuple[int, int, int]]] = {}
+"""The unix sockets of this process: its id, and where the file system has them."""
 
 
 def is_local(host: str) -> bool:
@@ -44,9 +48,22 @@ def _bind_path(path: str) -> socket.socket:
     remove_path(path)
     before = os.umask(PRIVATE)
     try:
-        return _listen(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM), path)
+        listener = _listen(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM), path)
     finally:
         os.umask(before)
+    own = os.lstat(path)
+    _own_paths[os.path.abspath(path)] = os.getpid(), own.st_dev, own.st_ino
+    return listener
+
+
+def remove_own_paths() -> None:
+    """Remove the unix sockets that this process has made: not those of its parent, nor what has taken their place."""
+    for path, (pid, *node) in _own_paths.items():
+        with suppress(OSError):
+            found = os.lstat(path)
+            if pid == os.getpid() and node == [found.st_dev, found.st_ino]:
+                os.unlink(path)
+    _own_paths.clear()
 
 
 def path_of(listener: socket.socket) -> str:

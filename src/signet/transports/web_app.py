@@ -49,6 +49,9 @@ LARGE_BYTES: Final = 65_536
 LARGE_AT_ONCE: Final = 2
 """The number of such threads: more would leave the event loop little of the interpreter's time."""
 
+WAITING_BYTES: Final = 32 << 20
+"""The size of the answers that may wait to be compressed; further ones are sent as they are."""
+
 
 def _ignore(*_: object) -> None:
     """Do nothing: nobody wants to know."""
@@ -108,6 +111,8 @@ class App:
         self._routes = self._router.routes
         self._routes |= {path: open_page(content) for path, content in open_pages.items()}
         self._threads = asyncio.Semaphore(LARGE_AT_ONCE)
+        self._waiting_bytes = 0
+        """The size of the answers that wait to be compressed."""
         self._proxies = proxies
         self._prefix = prefix
         self._shares = CallShares()
@@ -279,11 +284,19 @@ class App:
         if not accepts_gzip(request.headers):
             return response
         is_slow = len(response.body) > SLOW_BYTES and not response.is_page
+        if is_slow and self._waiting_bytes and self._waiting_bytes + len(response.body) > WAITING_BYTES:
+            # As it is, its client can take it now; here it would wait in memory.
+            return response
         return self._compress_in_thread(response) if is_slow else compressed(response)
 
     async def _compress_in_thread(self, response: Response) -> Response:
-        async with self._threads:
-            return await asyncio.to_thread(compressed, response)
+        size = len(response.body)
+        self._waiting_bytes += size
+        try:
+            async with self._threads:
+                return await asyncio.to_thread(compressed, response)
+        finally:
+            self._waiting_bytes -= size
 
     def _show(self, request: Request, response: Response) -> Response:
         """Return the response with the headers that let a page of an allowed origin read it."""
