@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import Any
 
 SCHEMA = {"type": "object", "properties": {"size": {"type": "integer"}, "reports": {"type": "integer"}}}
 TOOL = {"name": "large", "description": "Answers with many bytes.", "inputSchema": SCHEMA}
@@ -14,7 +15,7 @@ INFO = {
 }
 
 
-def answer(message: dict[str, object]) -> dict[str, object] | None:
+def answer(message: dict[str, Any]) -> dict[str, Any] | None:
     """Return the result of a request, or None for a notification."""
     if "id" not in message:
         return None
@@ -22,19 +23,28 @@ def answer(message: dict[str, object]) -> dict[str, object] | None:
         return INFO
     if message["method"] == "tools/list":
         return {"tools": [TOOL]}
-    if message["method"] == "tools/call":
-        size = message["params"]["arguments"].get("size", 1)  # type: ignore[index] # as our caller writes it
-        return {"content": [{"type": "text", "text": "x" * size}]}
     return {}
 
 
+def large(message: dict[str, Any]) -> bytes:
+    """Return the reply to a call; made by hand, since it shall cost the server more than us."""
+    size = message["params"]["arguments"].get("size", 1)
+    start = (
+        b'{"jsonrpc":"2.0","id":%b,"result":{"content":[{"type":"text","text":"' % json.dumps(message["id"]).encode()
+    )
+    return start + b"x" * size + b'"}]}}\n'
+
+
 def main() -> None:
+    out = sys.stdout.buffer
     for line in sys.stdin:
         message = json.loads(line)
-        result = answer(message)
-        if result is not None:
-            sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}) + "\n")
-            sys.stdout.flush()
+        if message["method"] == "tools/call":
+            out.write(large(message))
+        elif (result := answer(message)) is not None:
+            reply = {"jsonrpc": "2.0", "id": message["id"], "result": result}
+            out.write(json.dumps(reply).encode() + b"\n")
+        out.flush()
 
 
 if __name__ == "__main__":
