@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import resource
 import socket
-import ssl
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from attack.clients import (
     is_open,
     parse,
     read_answers,
+    speak_tls,
 )
 from attack.observation import Observed, until
 from certificates import write_certificate
@@ -41,10 +41,8 @@ def statuses(port: int, count: int, source: str = BYSTANDER) -> list[int]:
 
 
 def _status(port: int, source: str) -> int:
-    context = ssl.create_default_context()
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     try:
-        with contextlib.closing(connect(port, source)) as plain, context.wrap_socket(plain) as client:
+        with contextlib.closing(connect(port, source)) as plain, speak_tls(plain) as client:
             client.sendall(head("GET", "/healthz", [("Connection", "close")]))
             [answer] = parse(b"".join(iter(lambda: client.recv(65_536), b"")))
     except OSError:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from attack.clients import ATTACKER, BYSTANDER, Answer, allow_descriptors, connect, post, read_answers
+from attack.clients import ATTACKER, BYSTANDER, Answer, allow_descriptors, connect, post, read_answers, speak_tls
 from attack.observation import MIB, Observed, until
 from certificates import write_certificate
 from channels import rpc
@@ -41,11 +41,7 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
 def open_client(server: Server, source: str, *, small: bool = True) -> socket.socket:
     """Connect, over TLS where the server speaks that; with a small buffer, answers stay with the server."""
     client = connect(server.port, source, 4096 if small else 0)
-    if "https://" not in server.stderr():
-        return client
-    context = ssl.create_default_context()
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    return context.wrap_socket(client)
+    return speak_tls(client) if "https://" in server.stderr() else client
 
 
 def ask(server: Server, size: int, source: str = BYSTANDER) -> Answer:

@@ -30,6 +30,8 @@ ROOM_PAUSE_S: Final = 0.01
 """The pause in which connections that make room are closed."""
 ROOM: Final = 16
 """The number of connections that are closed where there are too many open files."""
+FAILED_AT_ONCE: Final = 1024
+"""The number of failed handshakes after which their memory is given back."""
 TELL_EVERY_S: Final = 60.0
 """The time between two warnings of too many open files."""
 TOO_MANY_FILES: Final = frozenset({errno.EMFILE, errno.ENFILE})
@@ -79,6 +81,8 @@ class HttpServer:
         self._loop = asyncio.get_running_loop()
         self._stopped = asyncio.Event()
         self._handshakes: set[asyncio.Task[object]] = set()
+        self._failed = 0
+        """The number of connections that ended before they were made."""
         self._told_s = -TELL_EVERY_S
         """The time of the last warning of too many open files."""
 
@@ -198,6 +202,11 @@ class HttpServer:
             # The client is gone, or does not speak TLS.
             self._slots.release(connection)
             client.close()
+            self._failed += 1
+            if self._tls is not None and self._failed % FAILED_AT_ONCE == 0:
+                from .tls import return_memory
+
+                return_memory()
 
 
 def _reset(client: socket.socket) -> None:
