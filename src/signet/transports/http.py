@@ -111,7 +111,7 @@ class _Progress:
 
     __slots__ = ("_holder", "_is_followed", "_messages", "_unread_bytes", "_wake")
 
-    def __init__(self, holder: str) -> None:
+    def __init__(self, holder: str = "") -> None:
         self._holder = holder
         self._is_followed = False
         """Whether the messages are being sent, so that their end is noticed."""
