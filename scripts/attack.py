@@ -1,11 +1,13 @@
 """Attack a server of our own on loopback for minutes, and watch a bystander, memory and descriptors.
 
-    heads     2,500 connections that send their heads byte by byte
-    bodies    4,200 connections whose bodies never come, more than there are slots
-    busy      512 connections that each make one call after the other
-    processes sessions of one address with a process each, beside another address that has one
-    threads   slow calls of plain functions from one address, and calls that are left
-    mixed     valid calls through every door and every kind of hostile traffic, from many addresses at once
+    heads       2,500 connections that send their heads byte by byte
+    bodies      4,200 connections whose bodies never come, more than there are slots
+    busy        512 connections that each make one call after the other
+    processes   sessions of one address with a process each, beside another address that has one
+    threads     slow calls of plain functions from one address, and calls that are left
+    handshakes  2,400 TLS connections of seven addresses that say nothing
+    unread      calls with answers of 15 MB that eight addresses do not read, over REST and in sessions
+    mixed       valid calls through every door and every kind of hostile traffic, from many addresses at once
 
 Each part starts one server, prints a line every ten seconds, and stops the server by its process id. The exit status
 is 1 if a bystander saw an error, the server died, or memory or descriptors rose and stayed (tests/attack/trend.py).
@@ -20,6 +22,7 @@ import random
 import selectors
 import socket
 import sys
+import tempfile
 import threading
 import time
 from collections import Counter
@@ -31,17 +34,25 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from attack import starving
-from attack.clients import allow_descriptors, connect, read_answers
+from attack.clients import allow_descriptors, connect, post, read_answers
 from attack.observation import CALLS, MIB, Bystander, Observed
-from attack.traffic import HEAD, HOSTILE, VALID, Kind
+from attack.traffic import HEAD, HOSTILE, STREAM, VALID, Kind
 from attack.trend import Sample, Trend
 from attack.wrapped_processes import starve
+from certificates import write_certificate
+from channels import rpc
 from processes import PATIENCE_S, Server, serving_limited
 
 LEFT_OVER = 128 * MIB
 """The memory that a server may hold more after a part than before: the heaps of its threads keep what they once had."""
 HELD = 256 * MIB
 """The memory that thousands of connections may take while they are open."""
+HELD_OF = {"unread": 512 * MIB}
+"""The same where answers are left unread: they may take 256 MiB, and those that come at this moment the rest."""
+LEFT_OVER_OF = {"unread": 384 * MIB}
+"""What may stay for a minute: sessions keep answers for clients that come back, and the heap what it once had."""
+LARGE_BYTES = 15_500_000
+UNREAD_EACH = 10
 VALID_CLIENTS = 3
 HOSTILE_CLIENTS = 8
 
@@ -56,6 +67,7 @@ class Attack:
     server: Server
     seconds: float
     every_s: float
+    is_encrypted: bool = False
     requests: Counter[str] = field(default_factory=Counter)
     statuses: Counter[int] = field(default_factory=Counter)
     errors: list[str] = field(default_factory=list)
@@ -70,7 +82,7 @@ class Attack:
 
     def stand_by(self) -> None:
         """Ask like a client with good manners until the attack is over, and note each error."""
-        bystander = Bystander(self.server.port)
+        bystander = Bystander(self.server.port, is_encrypted=self.is_encrypted)
         while not self.over.wait(0.02):
             try:
                 bystander.ask()
@@ -215,26 +227,81 @@ def busy(attack: Attack) -> None:
         attack.errors.append(f"busy: statuses {dict(attack.statuses)}")
 
 
+def handshakes(attack: Attack) -> None:
+    """Hold 2,400 TLS connections that say nothing, of seven addresses."""
+    _hold(attack, 2400, 7, b"", b"")
+
+
+def unread(attack: Attack) -> None:
+    """Ask for answers of 15 MB from eight addresses, and read none."""
+
+    def leave(source: str, seed: int) -> None:
+        chance = random.Random(seed)
+        clients: list[socket.socket] = []
+        while not attack.over.wait(0.3):
+            if len(clients) >= UNREAD_EACH:
+                clients.pop(chance.randrange(len(clients))).close()
+            with contextlib.suppress(OSError, AssertionError):
+                clients.append(connect(attack.server.port, source, 4096))
+                clients[-1].sendall(_large_call(clients[-1], in_session=chance.choice((True, False))))
+                attack.requests["large"] += 1
+        for client in clients:
+            client.close()
+
+    with attack.running(*(partial(leave, f"127.0.0.{2 + place}", place) for place in range(8))):
+        attack.watch()
+
+
+def _large_call(client: socket.socket, *, in_session: bool) -> bytes:
+    """Return a call with a large answer; of a session, which is opened before."""
+    arguments = {"size": LARGE_BYTES}
+    if not in_session:
+        return post("/api/tools/big_large", arguments)
+    who = {"name": "attack", "version": "1"}
+    hello = rpc("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": who})
+    client.sendall(post("/mcp", hello, [STREAM]))
+    [opened] = read_answers(client, 1)
+    fields = [STREAM, ("Mcp-Session-Id", opened.headers["mcp-session-id"]), ("Mcp-Protocol-Version", "2025-11-25")]
+    return post("/mcp", rpc("tools/call", {"name": "big_large", "arguments": arguments}), fields)
+
+
 PARTS: dict[str, tuple[Callable[[Attack], None], float]] = {
     "heads": (heads, 1),
     "bodies": (bodies, 1),
     "busy": (busy, 1),
     "processes": (starve, 1),
     "threads": (starving.threads, 1),
+    "handshakes": (handshakes, 1),
+    "unread": (unread, 1),
     "mixed": (mixed, 10),
 }
 """Each part, and how many minutes it takes unless others are told."""
+
+
+@contextlib.contextmanager
+def serving_for(name: str) -> Iterator[Server]:
+    """Run the server of a part: with TLS for handshakes, with a wrapped server for large answers."""
+    flags = ["--toolsets", f"plantuml,conformance,waiting,{starving.TOOLS}", "--call-timeout-s", "5"]
+    with tempfile.TemporaryDirectory() as folder:
+        if name == "handshakes":
+            certificate, key = write_certificate(Path(folder), "localhost")
+            flags += ["--tls-cert", certificate, "--tls-key", key]
+        if name == "unread":
+            large = Path(__file__).resolve().parent.parent / "tests/attack/large_server.py"
+            config = Path(folder) / "signet.toml"
+            config.write_text(f'[servers.big]\ncommand = "{sys.executable}"\nargs = ["{large}"]\n')
+            flags = ["--toolsets", "plantuml,conformance,waiting", "--config", str(config)]
+        with serving_limited(*flags) as server:
+            yield server
 
 
 def run(name: str, minutes: float, every_s: float) -> bool:
     """Run one part and print what it found; return whether all went well."""
     part = PARTS[name][0]
     print(f"{name}: {part.__doc__} For {minutes:g} minutes.", flush=True)
-    with serving_limited(
-        "--toolsets", f"plantuml,conformance,waiting,{starving.TOOLS}", "--call-timeout-s", "5"
-    ) as server:
-        attack = Attack(server, minutes * 60, every_s)
-        bystander = Bystander(server.port)
+    with serving_for(name) as server:
+        attack = Attack(server, minutes * 60, every_s, is_encrypted=name == "handshakes")
+        bystander = Bystander(server.port, is_encrypted=attack.is_encrypted)
         for _ in range(100):
             bystander.ask()
         # The journal's file is opened a moment after the first calls.
@@ -246,7 +313,7 @@ def run(name: str, minutes: float, every_s: float) -> bool:
         others = Counter(error for error in attack.errors if error not in died)
         problems = died + [f"{count} times {error}" for error, count in others.most_common(10)]
         if server.process.poll() is None:
-            problems += _left_over(attack, memory, descriptors)
+            problems += _left_over(attack, memory, descriptors, name)
             if "Traceback" in server.stderr():
                 problems.append(f"the server printed a traceback: {server.stderr()[-2000:]}")
     trend = Trend.of(attack.samples)
@@ -261,7 +328,7 @@ def run(name: str, minutes: float, every_s: float) -> bool:
     return not problems
 
 
-def _left_over(attack: Attack, memory: int, descriptors: int) -> list[str]:
+def _left_over(attack: Attack, memory: int, descriptors: int, name: str) -> list[str]:
     """Return what the server holds more than before, once its clients have left."""
     deadline = time.monotonic() + 2 * PATIENCE_S
     while attack.process.descriptors() > descriptors and time.monotonic() < deadline:
@@ -270,8 +337,8 @@ def _left_over(attack: Attack, memory: int, descriptors: int) -> list[str]:
     still = attack.process.descriptors() - descriptors
     print(f"  after it: {more / MIB:+.1f} MiB (at most {peak / MIB:+.1f}), {still:+} descriptors")
     found = [f"{still} descriptors are still held"] if still > 0 else []
-    found += [f"{more / MIB:.0f} MiB are still held"] if more > LEFT_OVER else []
-    return found + ([f"{peak / MIB:.0f} MiB were held"] if peak > HELD else [])
+    found += [f"{more / MIB:.0f} MiB are still held"] if more > LEFT_OVER_OF.get(name, LEFT_OVER) else []
+    return found + ([f"{peak / MIB:.0f} MiB were held"] if peak > HELD_OF.get(name, HELD) else [])
 
 
 def main() -> int:

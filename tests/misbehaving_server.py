@@ -170,7 +170,7 @@ def main(transport: str, timeout_s: float = TIMEOUT_S) -> None:
                 os._exit(0)
         else:
             from signet.transports import slots
-            from signet.transports.http_server import bind
+            from signet.transports.listening import bind
             from signet.transports.workers import Service, end_on_signals
             from signet.transports.workers import serve as serve_web
 

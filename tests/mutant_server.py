@@ -136,7 +136,7 @@ def misbehaving(kind: str) -> None:
 
 def serve(folder: str) -> None:
     from signet.transports.guard import Guard
-    from signet.transports.http_server import bind
+    from signet.transports.listening import bind
     from signet.transports.web_app import App
     from signet.transports.workers import Service, end_on_signals
     from signet.transports.workers import serve as serve_web

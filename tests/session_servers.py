@@ -23,7 +23,8 @@ from signet.kernel.server import QUIET_CONTEXT, Server
 from signet.kernel.wire import Frame, Reply, encode, success
 from signet.relay.event_stream import EventParser
 from signet.transports.guard import Guard
-from signet.transports.http_server import HttpServer, bind
+from signet.transports.http_server import HttpServer
+from signet.transports.listening import bind
 from signet.transports.sessions import SessionLimits, SessionTable
 from signet.transports.slots import ConnectionLimits
 from signet.transports.web_app import App

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from fuzz.serving import LoopWatch, a_server, check_message, loop_watched
 from fuzz.target import Run, Target, expect
 from signet.app import build_app
-from signet.transports.http_server import HttpServer, bind
+from signet.transports.http_server import HttpServer
+from signet.transports.listening import bind
 from signet.transports.slots import ConnectionLimits
 
 from .http_grammar import TOKENS, good_requests, pipeline

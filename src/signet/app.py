@@ -233,7 +233,7 @@ def _watched(log: Log, variant: Callable[[Tool], Tool]) -> Callable[[Tool], Tool
 def build_app(settings: Settings, server: Server | None = None) -> App:
     """Return the web application for settings that are resolved, around a server that is there already or a new one."""
     from signet.transports.guard import LOOPBACK, Guard
-    from signet.transports.http_server import UNIX_PREFIX
+    from signet.transports.listening import UNIX_PREFIX
     from signet.transports.web_app import App
 
     # A server that is there already tells nobody of its calls, so it has no console.

@@ -7,6 +7,7 @@ import json
 import re
 import resource
 import socket
+import ssl
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -45,6 +46,13 @@ def connect(port: int, source: str = ATTACKER, receive_buffer: int = 0) -> socke
     client.bind((source, 0))
     client.connect(("127.0.0.1", port))
     return client
+
+
+def speak_tls(plain: socket.socket) -> ssl.SSLSocket:
+    """Make the handshake of a client that trusts every server."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context.wrap_socket(plain)
 
 
 @contextlib.contextmanager

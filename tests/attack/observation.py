@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from attack.clients import BYSTANDER, connect, head, post, read_answers
+from attack.clients import BYSTANDER, connect, head, post, read_answers, speak_tls
 from channels import invocation, modern_headers, rpc
 from processes import PATIENCE_S, Server
 
@@ -84,16 +85,21 @@ class Bystander:
 
     port: int
     answered: int = 0
+    is_encrypted: bool = False
 
     def ask(self) -> None:
         """Make the next call of those through each door, on a connection of its own."""
         door = list(CALLS)[self.answered % len(CALLS)]
-        with contextlib.closing(connect(self.port, BYSTANDER)) as client:
+        with contextlib.closing(self._connect()) as client:
             client.sendall(CALLS[door] + head("GET", "/healthz"))
             call, health = read_answers(client, 2)
         assert (call.status, result_of(door, call.json())["encoded"]) == (200, ENCODED)
         assert (health.status, health.json()) == (200, {"status": "ok"})
         self.answered += 1
+
+    def _connect(self) -> socket.socket:
+        plain = connect(self.port, BYSTANDER)
+        return speak_tls(plain) if self.is_encrypted else plain
 
 
 def result_of(door: str, answer: Any) -> Any:

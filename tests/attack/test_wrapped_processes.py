@@ -24,7 +24,10 @@ def waiting(folder: Path) -> int:
 
 def processes(server: Observed) -> int:
     """Return the number of the server's processes: beside each runs its guard."""
-    names = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in server.children()]
+    names = []
+    for pid in server.children():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it may end meanwhile
+            names.append(Path(f"/proc/{pid}/cmdline").read_bytes())
     return sum(b"odd_server" in name for name in names)
 
 

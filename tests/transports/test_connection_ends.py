@@ -14,7 +14,8 @@ import misbehaving_server
 from channels import rpc
 from processes import PATIENCE_S
 from signet.transports.guard import Guard
-from signet.transports.http_server import HttpServer, bind
+from signet.transports.http_server import HttpServer
+from signet.transports.listening import bind
 from signet.transports.slots import ConnectionLimits
 from signet.transports.web_app import App
 

@@ -83,7 +83,7 @@ class Line:
         self.connection = Connection(app, self.slots)
         self.wire = Wire(("192.0.2.1", 1), **facts)
         self.connection.connection_made(self.wire)
-        assert self.wire.done == ["at most 65536 unsent"]
+        assert self.wire.done == ["at most 1 unsent"]
         self.wire.done.clear()
 
     def after(self, seconds: float, data: bytes = b"") -> float:

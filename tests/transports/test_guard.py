@@ -290,3 +290,57 @@ def test_a_wide_bind_of_tools_that_are_not_public_needs_a_token() -> None:
 def test_a_wide_bind_of_public_tools_needs_none() -> None:
     with serving_command(SIGNET, "serve", "--host", "0.0.0.0", "--port", "0", "--toolsets", "plantuml") as server:
         assert server.post("/mcp", CALL).status == 200
+
+
+# --- what is no page of the web, and names
+
+
+NO_PAGES = [
+    "null",
+    "file://localhost",
+    "file://",
+    "chrome-extension://localhost",
+    "moz-extension://127.0.0.1",
+    "localhost",
+]
+
+
+@pytest.mark.parametrize("origin", NO_PAGES)
+def test_files_and_extensions_are_no_loopback_pages(private: Server, origin: str) -> None:
+    for path, body in (("/api/tools/fine", {"n": 3}), ("/mcp", CALL)):
+        refused = private.post(path, body, {"origin": origin})
+        assert refused.status == 403
+        assert "access-control-allow-origin" not in refused.headers
+    assert private.post("/api/tools/fine", {"n": 3}, {"origin": "http://localhost:6274"}).status == 200
+
+
+def test_an_origin_that_is_no_page_is_let_in_where_it_is_allowed_as_it_is_written() -> None:
+    guard = Guard(frozenset({"localhost", "tauri://localhost", "https://tools.example"}))
+
+    let_in = [guard.lets_in(origin) for origin in ("tauri://localhost", "TAURI://localhost", "https://tools.example")]
+    assert let_in == [True] * 3
+    assert not any(map(guard.lets_in, ("tauri://tools.example", "app://localhost", "null", "ftp://localhost")))
+
+
+OF_THE_REQUEST = {"date", "x-request-id"}
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "http://localhost:6274", "null", None])
+@pytest.mark.parametrize("path", ["/api/tools/{}", "/mcp/tool/{}", "/api/tools/{}/"])
+@pytest.mark.parametrize("method", ["OPTIONS", "GET", "HEAD"])
+def test_a_preflight_of_an_unknown_tool_is_that_of_a_private_one(
+    private: Server, origin: str | None, path: str, method: str
+) -> None:
+    headers = {"access-control-request-method": "POST"} | ({} if origin is None else {"origin": origin})
+    known, unknown = ("odd.fine", "odd.none") if "mcp" in path else ("fine", "none")
+    answers = [private.ask(method, path.format(name), headers=headers) for name in (known, unknown)]
+    shown = [
+        (one.status, {k: v for k, v in one.headers.items() if k not in OF_THE_REQUEST}, one.body) for one in answers
+    ]
+
+    assert shown[0] == shown[1]
+
+
+def test_where_tools_are_known_to_those_with_a_token_readyz_names_none(secured: Server, server: Server) -> None:
+    assert secured.ask("GET", "/readyz").json() == {"status": "ready"}
+    assert server.ask("GET", "/readyz").json()["tools"] == ["encodePlantUML"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import os
 import re
+import signal
 import socket
 import stat
 import subprocess
@@ -16,7 +18,7 @@ import pytest
 
 from processes import PATIENCE_S, SIGNET, clean_env, serving
 from signet import __version__
-from signet.transports.http_server import bind, is_local
+from signet.transports.listening import bind, is_local, remove_own_paths
 
 GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
@@ -140,6 +142,65 @@ def test_a_path_that_cannot_be_used_is_told_at_the_start(tmp_path: Path) -> None
 
     assert done.returncode == 2
     assert "write another path" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("umask", "how", "workers"),
+    [
+        ("000", ["TERM"], "1"),
+        ("777", ["INT"], "1"),
+        ("022", ["TERM", "INT"], "1"),
+        ("000", ["INT"], "2"),
+        ("022", ["HUP", "TERM"], "2"),
+    ],
+)
+def test_a_path_is_for_its_user_alone_and_is_gone_at_the_end(
+    tmp_path: Path, umask: str, how: list[str], workers: str
+) -> None:
+    path, beside = tmp_path / "signet.sock", tmp_path / "metrics.sock"
+    command = [SIGNET, "serve", "--host", f"unix:{path}", "--toolsets", "plantuml", "--no-journal", "--drain-s", "0.5"]
+    command += ["--workers", workers, "--metrics-port", "9464", "--metrics-host", f"unix:{beside}"]
+    shell = ["sh", "-c", f'umask {umask}; exec "$@"', "sh", *command]
+    with subprocess.Popen(shell, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=clean_env()) as process:
+        try:
+            assert process.stdout is not None
+            assert any(b"is listening on" in line for line in process.stdout)
+            assert ask(path).startswith(b"HTTP/1.1 200 OK")
+            assert [stat.S_IMODE(one.stat().st_mode) for one in (path, beside)] == [0o600] * 2
+            for name in how:
+                process.send_signal(getattr(signal, f"SIG{name}"))
+            process.wait(PATIENCE_S)
+        finally:
+            process.kill()
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_path_is_made_with_its_rights_and_the_umask_stays(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    before = os.umask(0)
+    try:
+        with contextlib.closing(bind(f"unix:{path}", 0)):
+            assert stat.S_IMODE(path.stat().st_mode) == 0o600
+            assert os.umask(0) == 0
+    finally:
+        os.umask(before)
+
+
+def test_only_the_path_that_this_process_has_made_is_removed(tmp_path: Path) -> None:
+    mine, taken = tmp_path / "mine", tmp_path / "taken"
+    with contextlib.closing(bind(f"unix:{mine}", 0)), contextlib.closing(bind(f"unix:{taken}", 0)):
+        taken.unlink()
+        with contextlib.closing(bind(f"unix:{tmp_path}/other", 0)):
+            (tmp_path / "other").rename(taken)
+            if not os.fork():
+                remove_own_paths()
+                os._exit(0)
+            os.wait()
+            assert mine.exists()
+            remove_own_paths()
+
+    assert [one.name for one in tmp_path.iterdir()] == ["taken"]
 
 
 # --- answers

@@ -149,9 +149,9 @@ def test_a_large_reply_is_made_piece_by_piece_and_what_follows_waits_for_it(pipe
         with unblocked(wire):
             writer = NonBlockingWriter(wire, loop, halts.append)
             writer.write(b"first")
-            writer.write_pieces(pieces(b"a"))
+            writer.write_pieces(pieces(b"a"), 0)
             writer.write(b"between")
-            writer.write_pieces(pieces(b"b"))
+            writer.write_pieces(pieces(b"b"), 0)
             writer.write(b"last")
             assert (halts, writer.halted, made) == ([True], True, [])
             for _ in range(5):
@@ -176,7 +176,7 @@ def test_what_waits_behind_a_large_reply_counts_as_backlog(pipe: tuple[int, int]
         loop = asyncio.get_running_loop()
         with unblocked(wire):
             writer = NonBlockingWriter(wire, loop, lambda _: None)
-            writer.write_pieces(iter(large))
+            writer.write_pieces(iter(large), 0)
             for _ in range(1_000):
                 writer.write(b"note")
             sizes = [writer.backlog_bytes]
@@ -198,7 +198,7 @@ def test_a_large_reply_to_a_file_leaves_other_tasks_their_turn(tmp_path: Path) -
         nonlocal turns
         with (tmp_path / "out").open("wb") as file:
             writer = NonBlockingWriter(file.fileno(), asyncio.get_running_loop(), lambda _: None)
-            writer.write_pieces(iter([b"x" * 65_536] * 160))
+            writer.write_pieces(iter([b"x" * 65_536] * 160), 0)
             while not writer.drained.is_set():
                 turns += 1
                 await asyncio.sleep(0)
@@ -216,7 +216,7 @@ def test_a_large_reply_that_nobody_reads_any_more_is_not_made(pipe: tuple[int, i
 
     async def scenario() -> None:
         writer = NonBlockingWriter(wire, asyncio.get_running_loop(), lambda _: None)
-        writer.write_pieces(made.append(number) or b"x" for number in range(1_000))
+        writer.write_pieces((made.append(number) or b"x" for number in range(1_000)), 0)
         await writer.drained.wait()
         assert writer.broken
 

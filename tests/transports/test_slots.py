@@ -45,9 +45,9 @@ def test_a_newcomer_takes_the_place_of_the_one_that_has_waited_longest() -> None
         busy, first, second = (Client(slots, f"10.0.0.{n}", waits_since=w) for n, w in enumerate([inf, 5, 7]))
         assert [slots.take(each) for each in (busy, second, first)] == [True] * 3
 
+        assert slots.take(Client(slots, "10.0.0.8"))
         assert slots.take(Client(slots, "10.0.0.9"))
-        assert slots.take(Client(slots, "10.0.0.9"))
-        assert not slots.take(Client(slots, "10.0.0.9", waits_since=1))
+        assert not slots.take(Client(slots, "10.0.0.7", waits_since=1))
 
         assert (busy.fate, first.fate, second.fate) == ("", "aborted", "aborted")
 

@@ -15,7 +15,8 @@ import pytest
 from channels import rpc
 from processes import PATIENCE_S, ROOT, clean_env, serving, serving_command
 from signet.transports import supervisor, workers
-from signet.transports.http_server import HttpServer, bind
+from signet.transports.http_server import HttpServer
+from signet.transports.listening import bind
 from signet.transports.workers import Service
 
 ODD = (sys.executable, str(ROOT / "tests/misbehaving_server.py"), "serve")

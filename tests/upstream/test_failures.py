@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from boj_harness import CODE, SPOT, BojHarness, failure, serving_boj
+from certificates import write_certificate
 from channels import rpc
 from oj_harness import SAMPLE, OjHarness, serving_oj
 from processes import BIN, PATIENCE_S, SIGNET, clean_env, piping
@@ -25,7 +26,6 @@ from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import UpstreamRequest
 from signet.toolsets.oj import OjSettings
 from signet.upstream.http import HttpUpstream
-from transports.test_tls import write_certificate
 from upstream_harness import DIRECT, listening
 
 ASK = {"source": SAMPLE[0], "id": SAMPLE[1]}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from signet.settings import Settings, UsageError
-from signet.transports.http_server import UNIX_PREFIX, bind, is_local
+from signet.transports.listening import UNIX_PREFIX, bind, is_local
 
 from .arguments import print_err
 

@@ -24,8 +24,9 @@ from signet.settings import Settings, UsageError
 from signet.team.access import check_access, is_protected, open_public_url, refuse_open_door
 from signet.team.exchanges import audit_head, check_exchange_log, keep_stdout
 from signet.team.shared import try_store
+from signet.transports.descriptors import with_descriptors
 from signet.transports.guard import host_of
-from signet.transports.http_server import UNIX_PREFIX, bind, is_local, path_of
+from signet.transports.listening import UNIX_PREFIX, bind, is_local, remove_own_paths
 from signet.transports.pipes import stdout_kept
 from signet.transports.slots import ConnectionLimits
 from signet.transports.systemd import inherited_socket
@@ -68,7 +69,10 @@ def serve_http(read_settings: Callable[[], Settings]) -> int:
         service, toolbox, registry = open_service(settings, listener)
         tool = next(iter(toolbox), None)
         greet(settings, service.listener.getsockname(), page_of(tool, registry) if tool is not None else None)
-        serve(replace(service, beside=beside), settings.workers)
+        try:
+            serve(replace(service, beside=beside), settings.workers)
+        finally:
+            remove_own_paths()
     return 0
 
 
@@ -97,7 +101,7 @@ def open_service(settings: Settings, listener: socket | None = None) -> tuple[Se
     refuse_open_door(settings, toolbox, is_local=is_local(settings.host))
     check_exchange_log(settings, open_log(settings), registry)
     certificate = _certificate(settings)
-    limits = replace(LIMITS, per_address=settings.connections_per_address)
+    limits = _limits(settings)
     bound = listener or _listen(settings)
     service = Service(
         partial(_start_worker, settings),
@@ -110,10 +114,16 @@ def open_service(settings: Settings, listener: socket | None = None) -> tuple[Se
         drain_s=settings.drain_s,
         call_s=settings.call_timeout_s,
         start_s=START_S,
-        # A socket that was passed on belongs to its sender.
-        path=path_of(bound) if listener is None else "",
     )
     return service, toolbox, registry
+
+
+def _limits(settings: Settings) -> ConnectionLimits:
+    """Return the limits of the connections, of which there are fewer where the system allows few open files."""
+    limits, why = with_descriptors(replace(LIMITS, per_address=settings.connections_per_address))
+    if why:
+        _warn(settings, why)
+    return limits
 
 
 def _inherited() -> socket | None:

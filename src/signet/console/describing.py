@@ -32,6 +32,7 @@ OF_POSTED: Final = (
     (413, "REQUEST_TOO_LARGE"),
     (415, "UNSUPPORTED_MEDIA_TYPE"),
     (503, "TOO_MANY_CALLS"),
+    (503, "UNREAD_ANSWERS"),
 )
 OF_TOKENS: Final = ((401, "UNAUTHORIZED"), (429, RATE_LIMITED))
 ERROR: Final = {"content": {"application/json": {"schema": {"$ref": SHAPES + "Error"}}}}

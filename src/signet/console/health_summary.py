@@ -18,7 +18,7 @@ from .upstreams import UpstreamNow
 __all__ = ["HealthSummary", "summarise"]
 
 SHARES: Final = (0.5, 0.95, 0.99)
-LIMITING: Final = ("RATE_LIMITED", "INSUFFICIENT_SCOPE", "NO_PLACE", "TOO_MANY_CALLS")
+LIMITING: Final = ("RATE_LIMITED", "INSUFFICIENT_SCOPE", "NO_PLACE", "TOO_MANY_CALLS", "UNREAD_ANSWERS")
 """The names of the faults with which calls are refused because of limits."""
 
 

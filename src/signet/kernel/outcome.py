@@ -96,6 +96,10 @@ class Outcome(msgspec.Struct, frozen=True):
     relayed: Relayed | None = None
     """The reply of the wrapped server, where the tool is one of its own and the reply may be delivered."""
 
+    def without_result(self) -> Outcome:
+        """Return what is written down of the outcome, for whoever keeps it longer than its result."""
+        return msgspec.structs.replace(self, result=None, body=b"", relayed=None)
+
 
 class Pending(msgspec.Struct, frozen=True):
     """A reply that has to be awaited, and the id by which it can be cancelled."""

@@ -283,6 +283,11 @@ class Pipeline:
             call, tool, result, cast("bytes", value.body), shadow_violation=shadow_violation, ignored=ignored
         )
 
+    @property
+    def largest_result_bytes(self) -> int:
+        """The size of the largest result that any of the tools may give."""
+        return max(map(self._limit_of, self.toolbox), default=0)
+
     def _limit_of(self, tool: Tool) -> int:
         """Return the largest result that a tool may give under the settings of its toolset."""
         runtime = self._runtimes.get(tool.slug)

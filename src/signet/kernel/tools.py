@@ -221,6 +221,8 @@ class Toolbox:
         self.groups = groups
         """The tools of each toolset, and behind them those of each wrapped server."""
         self._tools = tools
+        self.is_public = all(tool.public for tool in tools)
+        """Whether no tool is private."""
         self.slugs = [tool.slug for tool in tools]
         self.find = index.get
         """Return the tool with this name, slug or canonical id, or None."""

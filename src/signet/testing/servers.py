@@ -47,7 +47,8 @@ class LoopbackServer:
         from msgspec.structs import replace
 
         from signet.app import build_app
-        from signet.transports.http_server import HttpServer, bind
+        from signet.transports.http_server import HttpServer
+        from signet.transports.listening import bind
         from signet.transports.slots import ConnectionLimits
 
         self.token = secrets.token_hex(16)

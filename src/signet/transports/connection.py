@@ -11,16 +11,19 @@ has a bound, whatever its client does. The responses that are ready in a turn of
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from math import inf
 from time import monotonic
 from typing import Final
 
+from signet.kernel.caller import Caller
 from signet.kernel.errors import TOO_LARGE, Code, Fault, too_large
 
 from .heads import BadRequestError
 from .messages import BODY_LIMIT_BYTES, Answer, Application, Request, Response, body_too_slow
 from .reader import HttpReader
 from .slots import Member, Slots, exact_address, network_of
+from .unread import COUNTED_BYTES, UNREAD, left_unread
 from .writer import HttpWriter
 
 __all__ = ["Connection"]
@@ -44,6 +47,12 @@ class Connection(Member, asyncio.Protocol):
         self._writer: HttpWriter = None  # type: ignore[assignment] # until connection_made
         self._client = ""
         """The exact address of the client."""
+        self._has_entered = self._is_made = False
+        """Whether it has asked for a place, and whether the connection is made, with its handshake."""
+        self._hang_up: Callable[[], None] | None = None
+        """Close the socket while there is no transport."""
+        self._holder = ""
+        """Whose share of the unread answers the last large response is of; empty where that is the address's."""
         self._unread = b""
         self._at = 0
         """The place in `_unread` up to which requests have been read."""
@@ -63,20 +72,32 @@ class Connection(Member, asyncio.Protocol):
 
     # --- the transport
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take a place, and wait for the first head."""
-        self._transport = transport  # type: ignore[assignment] # a stream, which is both
-        peer = transport.get_extra_info("peername")
+    def enter(self, peer: object, hang_up: Callable[[], None] | None, limit_s: float) -> bool:
+        """Take a place for a client that has a limited time until the connection is made, with its handshake.
+
+        Without a place, it is told so; return False if it is to be closed without a word.
+        """
+        self._has_entered = True
         self._client = exact_address(peer[0]) if isinstance(peer, tuple) else ""
-        network = network_of(self._client)
-        self.address = network or self._client
-        self._reader = HttpReader(self._client, network)
+        self._hang_up = hang_up
+        self.address = network_of(self._client) or self._client
+        self.wait(limit_s)
+        return self._slots.take(self) or not self._slots.is_crowded()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Wait for the first head."""
+        self._transport = transport  # type: ignore[assignment] # a stream, which is both
+        self._hang_up, self._is_made = None, True
+        limits = self._slots.limits
+        is_welcome = self._has_entered or self.enter(transport.get_extra_info("peername"), None, limits.head_s)
+        self._reader = HttpReader(self._client, self.address if self.address != self._client else "")
         self._writer = HttpWriter(self._transport, self._slots)
-        self.wait(self._slots.limits.head_s)
-        has_place = self._slots.take(self)
-        if not has_place and self._slots.is_crowded():
+        if self._is_ended or not is_welcome:
+            # It has made room during its handshake, or there are too many that have no place.
             self.abort()
-        elif not has_place:
+            return
+        self.wait(limits.head_s)
+        if not self._slots.holds(self):
             self._fail(Fault(Code.INTERNAL_ERROR, "All places are taken: try again", name="NO_PLACE", status=503))
 
     def data_received(self, data: bytes) -> None:
@@ -105,30 +126,39 @@ class Connection(Member, asyncio.Protocol):
         """Give the place back, and cancel the call whose client is gone."""
         self._is_deaf = self._is_ended = True
         self._slots.release(self)
+        self._writer.forget()
+        UNREAD.release(self)
         if self._task is not None:
             # Not before the task has begun: what it awaits would never be awaited, nor ended.
             self._loop.call_soon(self._task.cancel)
 
     def pause_writing(self) -> None:
-        """Stop answering until the client has taken what was sent."""
+        """Stop answering until the client has taken what was sent; what it leaves is counted."""
         self._writer.pause()
-        self.wait(self._slots.limits.write_s)
+        if not self._writer.goes_on:
+            self.wait(self._slots.limits.write_s)
+        UNREAD.hold(self, self._holder or Caller(address=self.address).holder, self._writer.unread_bytes)
 
     def resume_writing(self) -> None:
         """Go on after the client has taken what was sent."""
-        self._writer.resume()
+        has_rest = self._writer.has_rest
+        if not self._writer.resume():
+            return
+        UNREAD.release(self)
         if self._task is not None:
             self.work()
         elif not self._is_ended:
             self.wait(self._slots.limits.idle_s)
             self._advance()
+        elif has_rest:
+            self._end()
 
     # --- the slots
 
     def expire(self) -> None:
         """Close the connection because its time is over; a client in the middle of a request is told so."""
         limits = self._slots.limits
-        if self._is_ended or self._is_idle or self._writer.is_full or self._is_half_closed:
+        if not self._is_made or self._is_ended or self._is_idle or self._writer.is_full or self._is_half_closed:
             self.abort()
         elif self._reader.request is None:
             message = f"The head did not come within {limits.head_s:g} s"
@@ -138,6 +168,10 @@ class Connection(Member, asyncio.Protocol):
 
     def drain(self) -> None:
         """Close the connection if it waits for its client; else it ends with the response that is due."""
+        if not self._is_made:
+            if not self._slots.is_retiring:
+                self.abort()
+            return
         is_waiting = self.waits_since < inf and not self._writer.is_full and not self._is_ended
         if is_waiting or self._writer.is_endless:
             reader = self._reader
@@ -145,10 +179,21 @@ class Connection(Member, asyncio.Protocol):
                 self._writer.close()
 
     def abort(self) -> None:
-        """Close the connection at once; `connection_lost` follows."""
+        """Close the connection at once; `connection_lost` follows, unless there is no transport yet."""
         self._is_deaf = self._is_ended = True
         self.deadline = inf
+        if not self._is_made:
+            self._slots.release(self)
+            if self._hang_up is not None:
+                self._hang_up()
+            return
+        self._writer.forget()
         self._transport.abort()
+
+    def give_way(self) -> None:
+        """Close the connection, because its client has left too much unread: later, for it may be writing now."""
+        self._writer.forget()
+        self._loop.call_soon(self.abort)
 
     def work(self) -> None:
         """Note that the client waits; a half-closed one may be gone."""
@@ -247,6 +292,7 @@ class Connection(Member, asyncio.Protocol):
         try:
             response = answer if isinstance(answer, Response) else await answer
             if response.events is not None:
+                self._holder = request.caller.holder
                 keep_alive = keep_alive and request.version != "1.0" and not self._is_last()
                 await self._writer.stream(request, response, response.events, keep_alive=keep_alive)
             is_sent = True
@@ -266,12 +312,22 @@ class Connection(Member, asyncio.Protocol):
 
     def _respond(self, request: Request | None, response: Response, *, keep_alive: bool) -> None:
         """Write a response."""
+        if len(response.body) > COUNTED_BYTES:
+            response = self._with_room(request, response)
         if response.refusal or self._app.records_all:
             response = self._app.record(request, response, self._client)
         if self._slots.last_answers and self._is_last():
             keep_alive = False
         self._writer.write(request, response, keep_alive=keep_alive)
         self._rest(keep_alive=keep_alive)
+
+    def _with_room(self, request: Request | None, response: Response) -> Response:
+        """Return a large response, or the refusal that is sent in its place if its caller has left too much unread."""
+        self._holder = request.caller.holder if request is not None else ""
+        size = len(response.body)
+        if UNREAD.has_room(self._holder, size):
+            return response
+        return self._app.refuse(request, left_unread(size))
 
     def _is_last(self) -> bool:
         """Return whether the connection ends with this response; where the process is replaced, no request is lost."""
@@ -296,6 +352,13 @@ class Connection(Member, asyncio.Protocol):
         self._is_deaf = self._is_ended = True
         self._unread, self._at = b"", 0
         self._writer.flush()
+        if self._writer.has_rest:
+            # The client has its time already.
+            return
+        self._end()
+
+    def _end(self) -> None:
+        """Close the sending side behind what was written."""
         limits = self._slots.limits
         self.wait(limits.write_s if self._transport.get_write_buffer_size() else limits.linger_s)
         if not self._transport.can_write_eof():

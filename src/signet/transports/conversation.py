@@ -15,11 +15,15 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
+from signet.kernel.errors import INTERNAL
 from signet.kernel.server import ClientChannel, Pending, Server
-from signet.kernel.wire import LARGE_RESULT_BYTES, Id, Reply, ResponseId
+from signet.kernel.wire import LARGE_RESULT_BYTES, Id, Reply, ResponseId, failure
 
 from .pipes import NonBlockingWriter, has_reader, unblocked
 from .stdio import READ_BYTES, WARM_AFTER_S, WRITE_BYTES, Prologue, line_too_long, stopping_on_signals
+from .unread import UNREAD, left_unread
 
 if TYPE_CHECKING:
     from .message_exchanges import Message, MessageNotes
@@ -232,9 +236,13 @@ class Conversation:
             reply = task.result()
             if message is not None and self._notes is not None:
                 reply = self._notes.note(message, reply)
+            if self._out.halted and not self._has_room(reply.size):
+                reply = failure(pending.id, INTERNAL, left_unread(reply.size).message)
             if reply.parts or len(reply.body) > LARGE_RESULT_BYTES:
                 self._write()
-                self._out.write_pieces(chain(reply.pieces(), (b"\n",)))
+                # Without the outcome, which holds the result once more, and a wrapped server's reply too.
+                alone = replace(reply, outcome=None)
+                self._out.write_pieces(chain(alone.pieces(), (b"\n",)), reply.size)
                 return
             if not self._unwritten:
                 # In one write with those of other calls that end now: writing costs a tenth of a short call.
@@ -242,6 +250,11 @@ class Conversation:
             self._unwritten.append(reply.body)
         elif message is not None and self._notes is not None:
             self._notes.note_left(message, pending.call)
+
+    def _has_room(self, size: int) -> bool:
+        """Return whether a reply may wait beside those that the client has not read."""
+        UNREAD.fit(self._server.pipeline.largest_result_bytes)
+        return self._out.unread_bytes + size <= UNREAD.shares.total
 
     def _write(self) -> None:
         """Write the responses of calls that have ended since the last write."""

@@ -15,6 +15,8 @@ from typing import Final
 
 import msgspec
 
+from .unread import UNREAD
+
 __all__ = ["RESUMABLE_SINCE", "Budget", "EventLog", "parse_id"]
 
 MAX_EVENTS: Final = 256
@@ -45,8 +47,12 @@ class Budget(msgspec.Struct):
 class EventLog:
     """The events of one stream."""
 
-    def __init__(self, name: str, budget: Budget, *, is_awaited: bool = True) -> None:
-        """Begin a stream, whose name is unique in its session; `is_awaited` says that a client waits for it."""
+    def __init__(self, name: str, budget: Budget, holder: str = "", *, is_awaited: bool = True) -> None:
+        """Begin a stream, whose name is unique in its session; `is_awaited` says that a client waits for it.
+
+        Its events count as unread answers of the `holder`.
+        """
+        self._holder = holder
         self._name = name
         self._budget = budget
         self._events: deque[tuple[int, bytes]] = deque()
@@ -96,6 +102,10 @@ class EventLog:
     def forget(self) -> None:
         """Drop all events: nobody may come back."""
         self.is_ended = True
+        self.give_way()
+
+    def give_way(self) -> None:
+        """Drop all events: their client has left too much unread."""
         while self._events:
             self._drop()
         self._wake.set()
@@ -139,6 +149,7 @@ class EventLog:
         while len(self._events) > 1 and (len(self._events) > MAX_EVENTS or self._held_bytes > MAX_BYTES):
             self._drop()
         self._make_room()
+        UNREAD.hold(self, self._holder, self._held_bytes)
         self._wake.set()
 
     def _make_room(self) -> None:
@@ -150,6 +161,7 @@ class EventLog:
         _, event = self._events.popleft()
         self._held_bytes -= len(event)
         self._budget.held_bytes -= len(event)
+        UNREAD.hold(self, self._holder, self._held_bytes)
 
 
 def parse_id(text: str) -> tuple[str, int] | None:

@@ -51,9 +51,13 @@ class Guard(msgspec.Struct, frozen=True):
     """Who knows the principals; without one, everybody may call."""
     public_origin: str = ""
     """The origin of the public URL, where there is one: proxies may put another name in its place as Host."""
+    other_origins: frozenset[str] = frozenset()
+    """The origins among the hosts that are no pages of the web, such as `chrome-extension://…` or `tauri://…`."""
 
     def __post_init__(self) -> None:
         """Normalise the host names, which people may have written as URLs."""
+        others = frozenset(name for name in self.hosts if "://" in name and _scheme_of(name) not in USUAL_PORTS)
+        msgspec.structs.force_setattr(self, "other_origins", others)
         names = frozenset(host_of(name.rpartition("://")[2].partition("/")[0]) for name in self.hosts)
         msgspec.structs.force_setattr(self, "hosts", names - {""})
 
@@ -79,7 +83,12 @@ class Guard(msgspec.Struct, frozen=True):
         return principal
 
     def lets_in(self, origin: str) -> bool:
-        """Return whether pages of an origin may use the routes that are not open to any page."""
+        """Return whether pages of an origin may use the routes that are not open to any page.
+
+        A file, an extension of a browser or an app may call itself by a loopback name: it has to be allowed as written.
+        """
+        if _scheme_of(origin) not in USUAL_PORTS:
+            return origin.lower() in self.other_origins or ANY_HOST in self.hosts
         return host_of(origin.partition("://")[2]) in self.hosts or ANY_HOST in self.hosts
 
     def _is_own_page(self, headers: Headers, access: Access) -> bool:
@@ -163,6 +172,11 @@ def host_of(authority: str) -> str:
         port = colon + digits
     is_port = not port or (port[0] == ":" and port[1:].isascii() and (port == ":" or port[1:].isdigit()))
     return host if is_port and not NOT_IN_HOSTS.intersection(host) else ""
+
+
+def _scheme_of(origin: str) -> str:
+    """Return the scheme of an origin in lower case; that of `null`, which names nobody, is none that is known."""
+    return origin.partition("://")[0].lower()
 
 
 def _is_origin_of(origin: str, host: str) -> bool:

@@ -28,6 +28,7 @@ from signet.kernel.server import HTTP_MCP, ClientChannel, Pending, Server
 from signet.kernel.wire import Reply, failure
 
 from .messages import JSON, Answer, Request, Response
+from .unread import COUNTED_BYTES, UNREAD
 
 if TYPE_CHECKING:
     from .session_door import SessionDoor
@@ -63,6 +64,7 @@ STREAM: Final = (
 
 MAX_UNREAD_BYTES: Final = 8 << 20
 """The size of the messages before a reply that a client may leave unread; further ones are dropped until it reads."""
+EVENT: Final = b"event: message\r\ndata: "
 QUESTION: Final = b'{"jsonrpc":"2.0","id":'
 
 
@@ -88,7 +90,7 @@ class McpDoor:
             ).body
             return Response(405, body, (JSON, (b"allow", b"POST, OPTIONS")), refusal="METHOD_NOT_ALLOWED")
         headers = request.headers
-        progress = _Progress() if "text/event-stream" in headers.get("accept", "") else None
+        progress = _Progress(request.caller.holder) if "text/event-stream" in headers.get("accept", "") else None
         notify = _drop if progress is None else progress.push
         channel = ClientChannel(notify, _ignore, HTTP_MCP, progress is not None, headers, request.caller)
         reply = self._server.receive(request.body, channel)
@@ -107,9 +109,12 @@ class McpDoor:
 class _Progress:
     """The messages that a call sends before its reply."""
 
-    __slots__ = ("_messages", "_unread_bytes", "_wake")
+    __slots__ = ("_holder", "_is_followed", "_messages", "_unread_bytes", "_wake")
 
-    def __init__(self) -> None:
+    def __init__(self, holder: str = "") -> None:
+        self._holder = holder
+        self._is_followed = False
+        """Whether the messages are being sent, so that their end is noticed."""
         self._messages: deque[bytes] = deque()
         self._unread_bytes = 0
         self._wake: asyncio.Event | None = None
@@ -120,9 +125,19 @@ class _Progress:
         if is_full and not message.startswith(QUESTION):
             return
         self._messages.append(message)
-        self._unread_bytes += len(message)
+        self._count(len(message))
         if self._wake is not None:
             self._wake.set()
+
+    def give_way(self) -> None:
+        """Drop the messages that the client has not read; questions stay, since a tool waits for their answers."""
+        self._messages = deque(message for message in self._messages if message.startswith(QUESTION))
+        self._unread_bytes = sum(map(len, self._messages))
+
+    def _count(self, more: int) -> None:
+        before, self._unread_bytes = self._unread_bytes, self._unread_bytes + more
+        if self._is_followed and before + self._unread_bytes > COUNTED_BYTES:
+            UNREAD.hold(self, self._holder, self._unread_bytes)
 
     async def follow(self, request: Request, pending: Pending) -> Response:
         """Return a plain response if the call reports no progress, else a stream of server-sent events."""
@@ -144,20 +159,34 @@ class _Progress:
         self, request: Request, call: asyncio.Future[Reply], wake: asyncio.Event
     ) -> AsyncGenerator[bytes, None]:
         """Yield the messages as they come, and the reply last."""
+        self._is_followed = True
         try:
             while True:
                 wake.clear()
                 while self._messages:
                     message = self._messages.popleft()
-                    self._unread_bytes -= len(message)
+                    self._count(-len(message))
                     yield _event(message)
                 if call.done():
                     break
                 await wake.wait()
-            request.outcome, request.is_answered = call.result().outcome, True
-            yield _event(call.result().body)
+            reply = call.result()
         finally:
             call.cancel()
+            UNREAD.release(self)
+            # Its result shall be held once while its client takes it: in the reply.
+            del call
+        request.is_answered = True
+        if reply.outcome is not None:
+            request.outcome = reply.outcome.without_result()
+        body = reply.body
+        del reply
+        if len(body) <= COUNTED_BYTES:
+            yield _event(body)
+            return
+        yield EVENT
+        yield body
+        yield b"\r\n\r\n"
 
 
 def _ignore(_: object) -> None:
@@ -169,7 +198,7 @@ def _drop(message: bytes) -> None:
 
 
 def _event(message: bytes) -> bytes:
-    return b"event: message\r\ndata: " + message + b"\r\n\r\n"
+    return EVENT + message + b"\r\n\r\n"
 
 
 async def _await_response(request: Request, pending: Pending) -> Response:

@@ -3,102 +3,38 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import socket
-import stat
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from .connection import Connection
-from .guard import LOOPBACK
+from .listening import remove_own_paths
 from .messages import Application
 from .slots import ConnectionLimits, Slots
 
 if TYPE_CHECKING:
     from ssl import SSLContext
 
-__all__ = [
-    "UNIX_PREFIX",
-    "HttpServer",
-    "bind",
-    "is_local",
-    "new_event_loop",
-    "path_of",
-    "remove_path",
-    "retirement_s",
-]
+__all__ = ["HttpServer", "new_event_loop", "retirement_s"]
 
-BACKLOG: Final = 2048
 ACCEPTS_PER_TURN: Final = 64
 """The number of waiting connections that are accepted before the open ones get their turn."""
 ACCEPT_PAUSE_S: Final = 0.5
-"""The pause after a connection could not be accepted: there are too many open files."""
-MAX_HANDSHAKES: Final = 1024
-"""The number of TLS connections that have not shown yet that they are HTTP."""
-UNIX_PREFIX: Final = "unix:"
-
-
-def is_local(host: str) -> bool:
-    """Return whether an address to listen on can be reached from this machine only."""
-    return host in LOOPBACK or host.startswith(("127.", UNIX_PREFIX))
-
-
-def bind(host: str, port: int) -> socket.socket:
-    """Return a socket that listens on an address, or on a path (`unix:PATH`); port 0 picks a free port.
-
-    Raises:
-        OSError: the address cannot be used.
-    """
-    if host.startswith(UNIX_PREFIX):
-        return _bind_path(host.removeprefix(UNIX_PREFIX))
-    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    return _listen(listener, address)
-
-
-def _bind_path(path: str) -> socket.socket:
-    """Return a socket that listens on a path; a socket that a dead server left there is replaced."""
-    remove_path(path)
-    return _listen(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM), path)
-
-
-def path_of(listener: socket.socket) -> str:
-    """Return the path of a unix socket; empty for any other."""
-    address = listener.getsockname() if listener.family == getattr(socket, "AF_UNIX", None) else ""
-    return address if isinstance(address, str) else ""
-
-
-def remove_path(path: str) -> None:
-    """Remove a unix socket without a listener; anything else stays.
-
-    Raises:
-        OSError: it cannot be removed.
-    """
-    if not os.path.lexists(path) or not stat.S_ISSOCK(os.lstat(path).st_mode):
-        return
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.settimeout(0)
-        try:
-            probe.connect(path)
-        except ConnectionRefusedError:
-            os.unlink(path)
-        except BlockingIOError:
-            # Somebody listens, and has many connections to accept.
-            return
-
-
-def _listen(listener: socket.socket, address: object) -> socket.socket:
-    try:
-        listener.bind(address)  # type: ignore[arg-type] # a tuple or a path, as the family has it
-        listener.listen(BACKLOG)
-    except OSError:
-        listener.close()
-        raise
-    listener.settimeout(0)
-    listener.set_inheritable(True)
-    return listener
+"""The pause after a connection could not be accepted and none made room."""
+ROOM_PAUSE_S: Final = 0.01
+"""The pause in which connections that make room are closed."""
+ROOM: Final = 16
+"""The number of connections that are closed where there are too many open files."""
+FAILED_AT_ONCE: Final = 1024
+"""The number of failed handshakes after which their memory is given back."""
+TELL_EVERY_S: Final = 60.0
+"""The time between two warnings of too many open files."""
+TOO_MANY_FILES: Final = frozenset({errno.EMFILE, errno.ENFILE})
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
@@ -145,6 +81,10 @@ class HttpServer:
         self._loop = asyncio.get_running_loop()
         self._stopped = asyncio.Event()
         self._handshakes: set[asyncio.Task[object]] = set()
+        self._failed = 0
+        """The number of connections that ended before they were made."""
+        self._told_s = -TELL_EVERY_S
+        """The time of the last warning of too many open files."""
 
     def open(self) -> None:
         """Start the application, and accept connections."""
@@ -199,6 +139,7 @@ class HttpServer:
     def _on_signal(self) -> None:
         # Not by `_stopped`: a process that is being replaced has stopped without a signal.
         if self._is_signalled:
+            remove_own_paths()
             os._exit(0)
         self._is_signalled = True
         self.stop()
@@ -207,39 +148,68 @@ class HttpServer:
         """Accept the connections that wait, all in one turn: the event loop's own server takes one in each."""
         for _ in range(ACCEPTS_PER_TURN):
             try:
-                client, _ = self._listener.accept()
+                client, peer = self._listener.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
-            except OSError:
-                self._loop.remove_reader(self._listener)
-                self._loop.call_later(ACCEPT_PAUSE_S, self._accept_again)
+            except OSError as error:
+                self._pause(error)
                 return
             client.settimeout(0)
-            if self._tls is not None and len(self._handshakes) >= MAX_HANDSHAKES:
-                client.close()
-                continue
             if client.family != socket.AF_UNIX:
                 client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            task = self._loop.create_task(self._connect(client))
-            self._handshakes.add(task)
-            task.add_done_callback(self._handshakes.discard)
+            self._take(client, peer)
+
+    def _take(self, client: socket.socket, peer: object) -> None:
+        """Begin a connection, which counts from now on: its handshake may never end."""
+        connection = Connection(self._app, self._slots)
+        limits = self._limits
+        limit_s = limits.head_s if self._tls is None else limits.handshake_s
+        if not connection.enter(peer, partial(_reset, client), limit_s):
+            self._slots.release(connection)
+            client.close()
+            return
+        task = self._loop.create_task(self._connect(client, connection))
+        self._handshakes.add(task)
+        task.add_done_callback(self._handshakes.discard)
+
+    def _pause(self, error: OSError) -> None:
+        """Accept nothing for a short time: without it, a listener that cannot accept would call again and again.
+
+        Where there are too many open files, connections that wait for their clients are closed for those that come.
+        """
+        self._loop.remove_reader(self._listener)
+        has_room = error.errno in TOO_MANY_FILES and sum(self._slots.make_room() for _ in range(ROOM))
+        self._loop.call_later(ROOM_PAUSE_S if has_room else ACCEPT_PAUSE_S, self._accept_again)
+        if self._loop.time() >= self._told_s + TELL_EVERY_S:
+            self._told_s = self._loop.time()
+            why = f"a connection cannot be accepted ({error.strerror}), others are closed for it"
+            self._loop.call_exception_handler({"message": f"{why}: raise the limit of open files"})
 
     def _accept_again(self) -> None:
         if not self._stopped.is_set() or (self._drain_s and not self._is_replaced and self._listener.fileno() >= 0):
             self._loop.add_reader(self._listener, self._accept)
 
-    async def _connect(self, client: socket.socket) -> None:
+    async def _connect(self, client: socket.socket, connection: Connection) -> None:
         """Make a connection of an accepted socket, after the handshake if there is one."""
         try:
             if self._tls is None:
-                await self._loop.connect_accepted_socket(self._new_connection, client)
+                await self._loop.connect_accepted_socket(lambda: connection, client)
             else:
                 await self._loop.connect_accepted_socket(
-                    self._new_connection, client, ssl=self._tls(), ssl_handshake_timeout=self._limits.head_s
+                    lambda: connection, client, ssl=self._tls(), ssl_handshake_timeout=self._limits.handshake_s
                 )
         except OSError:
             # The client is gone, or does not speak TLS.
+            self._slots.release(connection)
             client.close()
+            self._failed += 1
+            if self._tls is not None and self._failed % FAILED_AT_ONCE == 0:
+                from .tls import return_memory
 
-    def _new_connection(self) -> Connection:
-        return Connection(self._app, self._slots)
+                return_memory()
+
+
+def _reset(client: socket.socket) -> None:
+    """End both directions of a socket whose handshake goes on; the event loop closes it then."""
+    with suppress(OSError):
+        client.shutdown(socket.SHUT_RDWR)

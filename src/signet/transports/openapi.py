@@ -33,6 +33,7 @@ DOOR_ERRORS: Final = (
     ("INTERNAL_ERROR", 500),
     ("INVALID_OUTPUT", 502),
     ("TOO_MANY_CALLS", 503),
+    ("UNREAD_ANSWERS", 503),
 )
 """The errors of any REST call."""
 

@@ -112,6 +112,9 @@ class NonBlockingWriter:
         self._backlog = bytearray()
         self._pieces: deque[Iterator[bytes | memoryview]] = deque()
         """What comes behind the backlog: large replies, and all that was written after them."""
+        self._sizes: deque[int] = deque()
+        """The sizes of these; 0 for those that `_behind_bytes` counts."""
+        self._pieces_bytes = 0
         self._behind_bytes = 0
         """The size of all that was written after a large reply; the reply itself is not made yet."""
         self._waits = False
@@ -126,6 +129,11 @@ class NonBlockingWriter:
         """The size of what the pipe did not take yet."""
         return len(self._backlog) + self._behind_bytes
 
+    @property
+    def unread_bytes(self) -> int:
+        """The size of all that the pipe did not take yet, with large replies, of which some pieces may be taken."""
+        return len(self._backlog) + self._behind_bytes + self._pieces_bytes
+
     def write(self, data: bytes) -> None:
         """Write as much as the pipe takes now, and the rest when it is writable again."""
         if self.broken:
@@ -133,6 +141,7 @@ class NonBlockingWriter:
         if self._pieces:
             self._behind_bytes += len(data)
             self._pieces.append(self._later(data))
+            self._sizes.append(0)
             return
         if self._backlog:
             self._backlog += data
@@ -143,11 +152,13 @@ class NonBlockingWriter:
         if len(self._backlog) > MAX_BACKLOG_BYTES:
             self._halt()
 
-    def write_pieces(self, pieces: Iterator[bytes | memoryview]) -> None:
+    def write_pieces(self, pieces: Iterator[bytes | memoryview], size: int) -> None:
         """Write a large reply piece by piece, each when the pipe has taken the one before; read nothing meanwhile."""
         if self.broken:
             return
         self._pieces.append(pieces)
+        self._sizes.append(size)
+        self._pieces_bytes += size
         self._halt()
         if not self._backlog and len(self._pieces) == 1:
             self.drained.clear()
@@ -175,6 +186,8 @@ class NonBlockingWriter:
         except OSError:
             self.broken = True
             self._pieces.clear()
+            self._sizes.clear()
+            self._pieces_bytes = 0
             return len(data)
 
     def _resume(self) -> None:
@@ -186,6 +199,7 @@ class NonBlockingWriter:
             piece = next(self._pieces[0], None)
             if piece is None:
                 self._pieces.popleft()
+                self._pieces_bytes -= self._sizes.popleft()
             else:
                 self._backlog += piece[self._push(piece) :]
         if self._backlog:

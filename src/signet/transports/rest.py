@@ -52,8 +52,10 @@ POST_HEADERS: Final = _cors("POST, OPTIONS")
 class RestDoor:
     """Answers `/api/tools` and the legacy paths."""
 
-    def __init__(self, pipeline: Pipeline, legacy: Mapping[str, str]) -> None:
+    def __init__(self, pipeline: Pipeline, legacy: Mapping[str, str], *, relays: bool = False) -> None:
+        """Serve the tools of a pipeline; where it `relays`, those of wrapped servers may not be known yet."""
         self._pipeline = pipeline
+        self._relays = relays
         self.legacy = legacy
         """The paths of earlier versions, and the name of the tool behind each."""
         self._discovery: tuple[object, bytes] | None = None
@@ -102,7 +104,13 @@ class RestDoor:
         tool = self._pipeline.toolbox.named(name)
         door = Door("http", path, "rest, legacy" if path in self.legacy else "rest", by_name=True)
         # A name that no tool has is echoed as it was sent.
-        return Endpoint(part if tool is None else name, tool, door, legacy=path in self.legacy)
+        is_open = tool is not None or path == f"{DISCOVERY}/" or self._may_be_open
+        return Endpoint(part if tool is None else name, tool, door, legacy=path in self.legacy, is_open=is_open)
+
+    @property
+    def _may_be_open(self) -> bool:
+        """Whether an unknown tool may be told from the others: none of them is private."""
+        return self._pipeline.toolbox.is_public and not self._relays
 
     def _list_entry(self, tool: Tool) -> dict[str, Any]:
         schema = self._pipeline.registry.load_bundle(tool.slug).input
@@ -116,11 +124,13 @@ class Endpoint(msgspec.Struct, frozen=True):
     tool: Tool | None
     door: Door
     legacy: bool = False
+    is_open: bool = True
+    """Whether any page may ask for an unknown tool: only where no tool is private, whose name could be found so."""
 
     @property
     def public(self) -> bool:
-        """Return whether any page may use the endpoint; an unknown tool has nothing to protect."""
-        return self.tool is None or self.tool.public
+        """Return whether any page may use the endpoint."""
+        return self.is_open if self.tool is None else self.tool.public
 
     @property
     def headers(self) -> Fields:

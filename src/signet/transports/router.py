@@ -72,7 +72,7 @@ class Router:
         self._pipeline = server.pipeline
         self._about = about
         self._secured = secured
-        self._rest = RestDoor(server.pipeline, legacy)
+        self._rest = RestDoor(server.pipeline, legacy, relays=server.relay is not None)
         self._envelope = EnvelopeDoor(server)
         self._pages = [PageDoor(server.pipeline, spec, secured=secured) for spec in pages]
         self._openapi_page: tuple[str, object, bytes] | None = None
@@ -122,7 +122,7 @@ class Router:
             return Route(access, answer, endpoint.refuse, door=endpoint.door.name, answers_options=True)
         if path.startswith(ENVELOPE_PATH):
             tool = self._pipeline.toolbox.find(unescaped(path.removeprefix(ENVELOPE_PATH)))
-            is_open = tool is None or tool.public
+            is_open = self._pipeline.toolbox.is_public if tool is None else tool.public
             access = FOR_PEOPLE if is_open and not self._may_be_relayed(tool) else FOR_CALLERS
             return Route(access, self._envelope.answer, self._envelope.refuse, door="http envelope")
         if path == "/":
@@ -208,6 +208,9 @@ class Router:
         """Return the page of `/readyz`; raise Fault where the server is stopping."""
         if not self.is_ready:
             raise Fault(Code.INTERNAL_ERROR, "The server is stopping: send requests elsewhere", status=503)
+        if self._secured:
+            # The page needs no token, and names are for callers that have one.
+            return encode({"status": "ready"})
         return encode({"status": "ready", "tools": [tool.name for tool in self._pipeline.toolbox]})
 
 

@@ -188,11 +188,14 @@ async def _await_first(request: Request, session: HttpSession, stream: CallStrea
     if takes_events and has_messages:
         return Response(200, headers=STREAM, events=_events(request, stream))
     stream.log.forget()
-    return to_response(request, stream.reply or failure(stream.id, INTERNAL, CANCELLED))
+    response = to_response(request, stream.reply or failure(stream.id, INTERNAL, CANCELLED))
+    stream.let_go()
+    return response
 
 
 async def _events(request: Request, stream: CallStream, after: int | None = None) -> AsyncGenerator[bytes, None]:
     """Yield the events of a call; a client that leaves before the reply may come back for the rest."""
+    stream.stream()
     try:
         async with aclosing(stream.log.follow(after)) as events:
             async for number, event in events:

@@ -50,14 +50,16 @@ class SessionLimits(msgspec.Struct, frozen=True):
 class CallStream:
     """A call of a session, and the stream of its messages."""
 
-    def __init__(self, name: str, budget: Budget) -> None:
+    def __init__(self, name: str, budget: Budget, holder: str) -> None:
         self.name = name
-        self.log = EventLog(name, budget)
+        self.log = EventLog(name, budget, holder)
         self.id: ResponseId = None
         """The id of the request."""
         self.task: asyncio.Future[Reply] | None = None
         self.reply: Reply | None = None
         """None until the call has ended, and if it was cancelled."""
+        self.is_streamed = False
+        """Whether its client takes the reply from the log, so that it is kept nowhere else."""
         self.unread_since_s = monotonic()
         """The time since which nobody reads it; not to be looked at while somebody does."""
 
@@ -95,18 +97,37 @@ class CallStream:
                 self.reply = failure(self.id, INTERNAL, fault.message, {"canonical_code": fault.code})
             elif error is None:
                 self.reply = task.result()
+        # The task would keep the reply as long as the stream is kept.
+        self.task = None
         self.log.end(self.reply.body if self.reply is not None else None)
+        if self.is_streamed:
+            self.let_go()
+
+    def stream(self) -> None:
+        """Note that the client takes the reply from the log."""
+        self.is_streamed = True
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Keep what is written down of the reply, and not the reply."""
+        reply = self.reply
+        if reply is not None:
+            outcome = reply.outcome.without_result() if reply.outcome is not None else None
+            self.reply = msgspec.structs.replace(reply, body=b"", parts=(), outcome=outcome)
 
 
 class HttpSession:
     """One session."""
 
-    def __init__(self, owner: str, principal: str | None, budget: Budget) -> None:
+    def __init__(self, owner: str, principal: str | None, budget: Budget, holder: str = "") -> None:
         self.owner = owner
         """What it is counted by: the principal, or the address if nobody has to say who they are."""
         self.principal = principal
-        self.standing = EventLog(STANDING, budget, is_awaited=False)
-        self.agreement = Session(id=secrets.token_urlsafe(24), principal=principal, notify=self.standing.push)
+        self.holder = holder
+        """Whose share of the unread answers its events are of."""
+        self.standing = EventLog(STANDING, budget, holder, is_awaited=False)
+        name = secrets.token_urlsafe(24)
+        self.agreement = Session(id=name, principal=principal, holder=holder, notify=self.standing.push)
         self.streams: dict[str, CallStream] = {}
         """By name, in the order in which they began."""
         self.used_s = monotonic()
@@ -128,7 +149,7 @@ class HttpSession:
                 return None
             self.streams.pop(ended).drop()
         self._names += 1
-        return CallStream(str(self._names), self._budget)
+        return CallStream(str(self._names), self._budget, self.holder)
 
     def keep(self, stream: CallStream) -> None:
         """Keep the stream of a call that has begun, until it is swept."""
@@ -199,8 +220,7 @@ class SessionTable:
             has_room = True
         if not has_room:
             return None
-        session = HttpSession(owner, caller.key, self._budget)
-        session.agreement.holder = caller.holder
+        session = HttpSession(owner, caller.key, self._budget, caller.holder)
         self._sessions[session.agreement.id] = session
         self._by_owner.setdefault(owner, OrderedDict())[session.agreement.id] = session
         if self._sweeping is None:

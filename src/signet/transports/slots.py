@@ -44,6 +44,8 @@ class ConnectionLimits(msgspec.Struct, frozen=True):
     """The time for the clients of a process that is replaced to send one more request on the connections they have."""
     connections: int = 4096
     per_address: int = 1024
+    handshake_s: float = 10.0
+    """The time for a TLS handshake."""
 
 
 class Member(ABC):
@@ -124,20 +126,42 @@ class Slots:
         """Give a new connection a place, if need be that of one that waits for its client; return whether it has one.
 
         If the address of the connection has all the places that one address may have, another connection of the same
-        address makes room; else, if no place is free, the connection that has waited longest.
+        address makes room; else, if no place is free, one of the address that has most places.
         """
         mine = self._by_address.get(member.address, set())
         has_room = True
         if member.address and len(mine) >= self.limits.per_address:
             has_room = self._make_room(mine)
         elif len(self._members) >= self.limits.connections:
-            has_room = self._make_room(self._members)
+            has_room = self.make_room(member.address)
         if not has_room or (self.draining and not self.is_retiring):
             self._refused.add(member)
             return False
         self._members.add(member)
         self._by_address.setdefault(member.address, set()).add(member)
         return True
+
+    def make_room(self, address: str | None = None) -> bool:
+        """Close the connection that has waited longest of those of the greediest address; return whether there is one.
+
+        A new connection of an `address` counts as one of its own, so that it makes room itself where it has most. The
+        only connection of an address makes room for an address that has none.
+        """
+        by_address, mine = self._by_address, self._by_address.get(address or "", ())
+        greediest = max(by_address.values(), key=len, default=set())
+        if len(greediest) > len(mine) + 1 and self._make_room(greediest):
+            return True
+        for found in sorted(by_address, key=lambda found: len(by_address[found]) + (found == address), reverse=True):
+            if len(by_address[found]) == 1 and found != address:
+                # None of those that follow has more than one connection either.
+                return not mine and self._make_room(self._members)
+            if self._make_room(by_address[found]):
+                return True
+        return False
+
+    def holds(self, member: Member) -> bool:
+        """Return whether a connection has a place."""
+        return member in self._members
 
     def is_crowded(self) -> bool:
         """Return whether so many connections are being refused that the next is to be closed without a response."""

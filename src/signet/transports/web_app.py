@@ -30,6 +30,7 @@ from .rest import refuse
 from .router import Console, Router
 from .routes import Route, below, open_page, without_slash
 from .shares import CallShares
+from .unread import UNREAD
 
 if TYPE_CHECKING:
     from .proxies import TrustedProxies
@@ -48,6 +49,9 @@ LARGE_BYTES: Final = 65_536
 """The size above which a body is handled in a thread, so that other requests are answered meanwhile."""
 LARGE_AT_ONCE: Final = 2
 """The number of such threads: more would leave the event loop little of the interpreter's time."""
+
+WAITING_BYTES: Final = 32 << 20
+"""The size of the answers that may wait to be compressed; further ones are sent as they are."""
 
 
 def _ignore(*_: object) -> None:
@@ -70,6 +74,9 @@ def _open_sessions(server: Server) -> SessionTable | None:
 
 class App:
     """The web application of one server."""
+
+    _waiting_bytes = 0
+    """The size of the answers that wait to be compressed."""
 
     def __init__(
         self,
@@ -202,6 +209,7 @@ class App:
         Raises what `on_start` raises: the process cannot serve then.
         """
         self._on_start()
+        UNREAD.fit(self._server.pipeline.largest_result_bytes)
         self._ids = new_request_ids()
         if self._server.upstreams:
             asyncio.get_running_loop().run_in_executor(None, self._server.warm)
@@ -280,11 +288,19 @@ class App:
         if not accepts_gzip(request.headers):
             return response
         is_slow = len(response.body) > SLOW_BYTES and not response.is_page
+        if is_slow and self._waiting_bytes and self._waiting_bytes + len(response.body) > WAITING_BYTES:
+            # As it is, its client can take it now; here it would wait in memory.
+            return response
         return self._compress_in_thread(response) if is_slow else compressed(response)
 
     async def _compress_in_thread(self, response: Response) -> Response:
-        async with self._threads.turn(holder_now()):
-            return await asyncio.to_thread(compressed, response)
+        size = len(response.body)
+        self._waiting_bytes += size
+        try:
+            async with self._threads.turn(holder_now()):
+                return await asyncio.to_thread(compressed, response)
+        finally:
+            self._waiting_bytes -= size
 
     def _show(self, request: Request, response: Response) -> Response:
         """Return the response with the headers that let a page of an allowed origin read it."""

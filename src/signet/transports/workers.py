@@ -10,13 +10,14 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from .fair_executor import FairExecutor
 from .hangup import Hangup, block_hangup
-from .http_server import HttpServer, new_event_loop, remove_path
+from .http_server import HttpServer, new_event_loop
+from .listening import remove_own_paths
 from .messages import Application
 from .slots import ConnectionLimits
 from .systemd import notify
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 __all__ = ["Service", "end_on_signals", "run_worker", "serve"]
+
+BESIDE_CONNECTIONS: Final = 256
+"""The number of connections of the second application: monitoring systems have few."""
 
 
 def _ignore(_text: str, _error: BaseException | None = None) -> None:
@@ -58,8 +62,6 @@ class Service(msgspec.Struct, frozen=True):
     """How long a call may take: a worker that is replaced waits for its calls."""
     start_s: float = 60.0
     """How long a worker may take until it serves."""
-    path: str = ""
-    """The path of a unix socket that is removed when the server has stopped."""
     beside: tuple[Callable[[], Application], socket.socket] | None = None
     """A second application on a socket of its own, in each process."""
 
@@ -68,7 +70,12 @@ def end_on_signals() -> None:
     """Exit with status 0 on SIGINT and SIGTERM, and leave SIGHUP pending, until the server handles them."""
     block_hangup()
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: os._exit(0))
+        signal.signal(number, _leave)
+
+
+def _leave(*_: object) -> None:
+    remove_own_paths()
+    os._exit(0)
 
 
 def serve(service: Service, workers: int = 1) -> None:
@@ -79,10 +86,8 @@ def serve(service: Service, workers: int = 1) -> None:
         from .supervisor import Supervisor
 
         Supervisor(service, workers, run_worker).run()
-        if service.path:
-            service.listener.close()
-            with suppress(OSError):
-                remove_path(service.path)
+        service.listener.close()
+        remove_own_paths()
 
 
 def run_worker(service: Service, ready: Connection) -> None:
@@ -100,9 +105,8 @@ def _run(service: Service, *numbers: signal.Signals, ready: Connection | None = 
     asyncio.set_event_loop(loop)
     loop.set_exception_handler(partial(_on_loop_error, service))
     loop.run_until_complete(_serve(service, numbers, ready))
-    if ready is None and service.path:
-        with suppress(OSError):
-            remove_path(service.path)
+    if ready is None:
+        remove_own_paths()
     _end(0)
 
 
@@ -140,7 +144,7 @@ async def _serve(service: Service, numbers: tuple[signal.Signals, ...], ready: C
         await server.serve()
         return
     factory, listener = service.beside
-    second = HttpServer(factory(), listener, service.limits)
+    second = HttpServer(factory(), listener, msgspec.structs.replace(service.limits, connections=BESIDE_CONNECTIONS))
     second.open()
     serving = asyncio.create_task(second.serve())
     await server.serve()

@@ -14,7 +14,9 @@ from .slots import Slots
 __all__ = ["HttpWriter"]
 
 MAX_UNSENT_BYTES: Final = 65_536
-"""The number of unsent bytes above which the client has to read before it gets more."""
+"""The size of the short responses of one turn that are kept for its end."""
+PIECE_BYTES: Final = 65_536
+"""The part of a body that is encrypted at a time: what lies below the encryption can be neither seen nor counted."""
 ONE_WRITE_BYTES: Final = 16_384
 """The size up to which a body is copied behind its head."""
 
@@ -23,8 +25,10 @@ class HttpWriter:
     """Writes responses."""
 
     def __init__(self, transport: asyncio.Transport, slots: Slots) -> None:
-        transport.set_write_buffer_limits(MAX_UNSENT_BYTES)
+        # Whatever the client does not take at once is counted (`Connection.pause_writing`), and has to be read first.
+        transport.set_write_buffer_limits(1, 0)
         self._transport = transport
+        self._is_encrypted = transport.get_extra_info("sslcontext") is not None
         self._slots = slots
         self._drained: asyncio.Future[None] | None = None
         self._unsent: list[bytes] = []
@@ -32,20 +36,45 @@ class HttpWriter:
         self._unsent_bytes = 0
         self.is_full = False
         """Whether the client does not take what was sent to it."""
+        self._rest = memoryview(b"")
+        """The part of a response that has not been handed over to the transport."""
+        self.goes_on = False
+        """Whether more of a response is being handed over, for which the client has had some of its time."""
         self.is_endless = False
         """Whether a stream is being sent whose end nobody waits for."""
+
+    @property
+    def unread_bytes(self) -> int:
+        """The number of bytes that the client has not taken, while it does not take them."""
+        below = PIECE_BYTES if self._is_encrypted else 0
+        return self._transport.get_write_buffer_size() + len(self._rest) + below
+
+    @property
+    def has_rest(self) -> bool:
+        """Whether a part of a response has not been handed over to the transport."""
+        return bool(self._rest)
 
     def pause(self) -> None:
         """Write no more until `resume`."""
         self.is_full = True
-        self._drained = self._slots.loop.create_future()
+        if self._drained is None:
+            self._drained = self._slots.loop.create_future()
 
-    def resume(self) -> None:
-        """Write on."""
-        self.is_full = False
+    def resume(self) -> bool:
+        """Write on; return whether everything is written."""
+        self.is_full, self.goes_on = False, True
+        self._write_rest()
+        self.goes_on = False
+        if self.is_full:
+            return False
         drained, self._drained = self._drained, None
         if drained is not None and not drained.done():
             drained.set_result(None)
+        return True
+
+    def forget(self) -> None:
+        """Drop what has not been handed over to the transport: the connection is closed."""
+        self._rest = memoryview(b"")
 
     def write(self, request: Request | None, response: Response, *, keep_alive: bool) -> None:
         """Write a response, a short one at the end of the loop's turn; for a HEAD request, only its head."""
@@ -53,7 +82,11 @@ class HttpWriter:
         body = b"" if request is not None and request.method == "HEAD" else response.body
         if len(body) > ONE_WRITE_BYTES:
             self.flush()
-            self._transport.writelines((head, body))
+            if self._is_encrypted:
+                self._transport.write(head)
+                self._write_in_pieces(body)
+            else:
+                self._transport.writelines((head, body))
             return
         if not self._unsent:
             self._slots.flush_later(self.flush)
@@ -89,9 +122,36 @@ class HttpWriter:
         self.is_endless = response.is_endless
         async with aclosing(events):
             async for event in events:
+                if len(event) > ONE_WRITE_BYTES:
+                    await self._send_large(event, chunked=chunked)
+                    continue
                 write(b"%x\r\n%b\r\n" % (len(event), event) if chunked else event)
                 if self._drained is not None:
                     await self._drained
         self.is_endless = False
         if chunked:
             write(b"0\r\n\r\n")
+
+    async def _send_large(self, event: bytes, *, chunked: bool) -> None:
+        """Write one event without a copy of it, and wait until the client has taken it."""
+        if chunked:
+            self._transport.write(b"%x\r\n" % len(event))
+        self._write_in_pieces(event)
+        if self._drained is not None:
+            await self._drained
+        if chunked:
+            self._transport.write(b"\r\n")
+
+    def _write_in_pieces(self, body: bytes) -> None:
+        """Hand a body over to the transport: as a whole where what is not sent can be counted, else piece by piece."""
+        if not self._is_encrypted:
+            self._transport.write(body)
+            return
+        self._rest = memoryview(body)
+        if self._drained is None:
+            self._write_rest()
+
+    def _write_rest(self) -> None:
+        while self._rest and not self.is_full:
+            piece, self._rest = self._rest[:PIECE_BYTES], self._rest[PIECE_BYTES:]
+            self._transport.write(piece)

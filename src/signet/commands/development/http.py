@@ -7,7 +7,7 @@ import threading
 from contextlib import suppress
 from typing import Final
 
-from signet.transports.http_server import path_of, remove_path
+from signet.transports.listening import path_of, remove_path
 
 from .generation import STOP, Ready
 from .supervisor import READY_S, Generation, Supervisor

@@ -21,7 +21,7 @@ from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 from signet.runs import open_turns, read_manifest_of
 from signet.settings import EnabledToolset, Settings, UsageError
 from signet.team.access import check_access, is_protected, refuse_open_door
-from signet.transports.http_server import UNIX_PREFIX, bind, is_local
+from signet.transports.listening import UNIX_PREFIX, bind, is_local
 from signet.upstream.blocking_http import BoundedConnection
 from signet.upstream.http import HttpUpstream
 
