@@ -56,7 +56,7 @@ class Threads:
         job = Job(partial(copy_context().run, function, *args, **named), holder_now())
         self._put(job)
         try:
-            value: T = await asyncio.wrap_future(job.future)
+            value: T = await asyncio.wrap_future(job)
         except asyncio.CancelledError:
             with self._changed:
                 if self._line.drop(job.holder, job):

@@ -27,26 +27,41 @@ SPARE: Final = 24
 """The number of further ones, one for each caller that has none."""
 
 
-class Job:
-    """A function that waits for a thread, and whose share it uses."""
+class Job(Future[Any]):
+    """A function that waits for a thread, and whose share it uses; the future of its result.
 
-    __slots__ = ("call", "future", "holder")
+    It is freed with the last reference, not by the garbage collector: its result may be large.
+    """
 
-    def __init__(self, call: Callable[[], Any], holder: str) -> None:
-        self.call = call
-        self.future: Future[Any] = Future()
+    def __init__(
+        self, call: Callable[[], Any], holder: str, on_cancelled: Callable[[Job], None] | None = None
+    ) -> None:
+        super().__init__()
         self.holder = holder
+        self._call = call
+        self._on_cancelled = on_cancelled
 
     def run(self) -> None:
-        """Call the function, unless nobody waits any more."""
-        if not self.future.set_running_or_notify_cancel():
+        """Call the function, unless the job was cancelled before."""
+        if not self.set_running_or_notify_cancel():
             return
+        call = self._call
+        del self._call
         try:
-            value = self.call()
+            value = call()
         except BaseException as error:  # noqa: BLE001 - it is raised where the result is awaited
-            self.future.set_exception(error)
+            self.set_exception(error)
+            # The traceback of the error holds this frame.
+            del self
         else:
-            self.future.set_result(value)
+            self.set_result(value)
+
+    def cancel(self) -> bool:
+        """Cancel the job unless it has begun; return whether it is cancelled."""
+        is_cancelled = super().cancel()
+        if is_cancelled and self._on_cancelled is not None:
+            self._on_cancelled(self)
+        return is_cancelled
 
 
 class FairExecutor(ThreadPoolExecutor):
@@ -59,18 +74,16 @@ class FairExecutor(ThreadPoolExecutor):
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
         """Run a function when it is its holder's turn; return what will be its result."""
-        job = Job(partial(fn, *args, **kwargs), holder_now())
+        job = Job(partial(fn, *args, **kwargs), holder_now(), self._forget)
         with self._line_lock:
             self._line.add(job.holder, job)
-        job.future.add_done_callback(partial(self._forget, job))
-        # Each takes whoever is next, so there are always as many as may run.
+        # Each takes the job that is next, so there are always as many as may run.
         super().submit(self._run_next)
-        return job.future
+        return job
 
-    def _forget(self, job: Job, future: Future[Any]) -> None:
-        if future.cancelled():
-            with self._line_lock:
-                self._line.drop(job.holder, job)
+    def _forget(self, job: Job) -> None:
+        with self._line_lock:
+            self._line.drop(job.holder, job)
 
     def _run_next(self) -> None:
         while True:
