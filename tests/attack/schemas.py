@@ -6,13 +6,14 @@ import contextlib
 import random
 import sys
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
 
 from wrap.hostile_schema_server import nested
 
-from .clients import connect, head, post, read_answers
-from .schema_server import GENERATED, small_value
+from .clients import Answer, connect, head, post, read_answers
+from .schema_server import small_value
 from .starving import Running
 
 SERVER: Final = Path(__file__).with_name("schema_server.py")
@@ -27,37 +28,47 @@ def write_settings(folder: Path) -> Path:
     return path
 
 
-def ask_once(port: int) -> None:
-    """Call each tool and read each page once, so that the processes which they need have started."""
-    for place in range(GENERATED):
-        tool = f"odd_generated_{place}"
-        for request in (post(f"/api/tools/{tool}", {"value": 1}), head("GET", f"/-/tools/{tool}")):
-            with contextlib.closing(connect(port)) as client:
-                client.sendall(request)
-                read_answers(client, 1)
+def ask_once(port: int) -> list[str]:
+    """Call each tool and read each page once, so that their processes have started; return the names of the tools."""
+    names = [tool["name"] for tool in _ask(port, head("GET", "/api/tools")).json()["tools"]]
+    hostile = [name for name in names if name.startswith("odd_")]
+    for name in hostile:
+        _ask(port, post(f"/api/tools/{name}", {"value": 1}))
+        _ask(port, head("GET", f"/-/tools/{name}"))
+    return hostile
+
+
+def _ask(port: int, request: bytes) -> Answer:
+    with contextlib.closing(connect(port)) as client:
+        client.sendall(request)
+        return read_answers(client, 1)[0]
 
 
 def schemas(attack: Running) -> None:
     """Call tools with hostile schemas, and read their pages, from four addresses."""
-    with attack.running(*(partial(_repeat, attack, place) for place in range(SOURCES))):
+    names = ask_once(attack.server.port)
+    with attack.running(*(partial(_repeat, attack, place, names) for place in range(SOURCES))):
         attack.watch()
 
 
-def _repeat(attack: Any, place: int) -> None:
+def _repeat(attack: Any, place: int, names: list[str]) -> None:
     chance = random.Random(place)
     while not attack.over.is_set():
-        kind, request = _request(chance)
+        kind, request = _request(chance, names)
         with (
             contextlib.suppress(OSError, AssertionError),
             contextlib.closing(connect(attack.server.port, f"127.0.0.{2 + place}")) as client,
         ):
             client.sendall(request)
-            attack.statuses.update(answer.status for answer in read_answers(client, 1))
+            [answer] = read_answers(client, 1)
+            attack.statuses[answer.status] += 1
+            if answer.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+                attack.errors.append(f"{kind}: {answer.body[:300]!r}")
         attack.requests[kind] += 1
 
 
-def _request(chance: random.Random) -> tuple[str, bytes]:
-    tool = chance.choice(("odd_filter", "odd_nested", *(f"odd_generated_{place}" for place in range(GENERATED))))
+def _request(chance: random.Random, names: list[str]) -> tuple[str, bytes]:
+    tool = chance.choice(names)
     match chance.choice(("arguments", "result", "page", "list")):
         case "arguments" if tool == "odd_filter":
             return "nested", post(f"/api/tools/{tool}", nested(chance.choice((4, 8, 12, 26, 150, 400))))
