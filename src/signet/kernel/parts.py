@@ -10,9 +10,7 @@ that passes it is refused, never let through.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, cast
-from weakref import WeakKeyDictionary
 
 from .schema_budget import MAX_WORK, SchemaBudget, ValueSize, measure_value, part_at
 
@@ -76,9 +74,11 @@ class Spending:
             raise OverBudgetError
 
 
-_kept: WeakKeyDictionary[Parts, int] = WeakKeyDictionary()
-"""The memory of the compiled parts of each schema; the one used last comes last."""
-_kept_lock: Final = Lock()
+_kept: Final[dict[Parts, int]] = {}
+"""The memory of the compiled parts of each schema; the one used last comes last.
+
+Values are checked in several threads, so each step is a single operation of the dict.
+"""
 
 
 class Parts:
@@ -139,13 +139,13 @@ class Parts:
         size = self.budget.compiled_bytes
         spending.spend(size // COMPILED_PER_WORK)
         validator = self._draft(schema, **more)
-        with _kept_lock:
-            _kept[self] = _kept.pop(self, 0) + size
-            self._validators[key] = validator
-            while sum(_kept.values()) > KEPT_BYTES:
-                oldest = next(iter(_kept))
-                del _kept[oldest]
-                oldest.forget()
+        _kept[self] = _kept.pop(self, 0) + size
+        self._validators[key] = validator
+        for oldest in list(_kept):
+            if sum(list(_kept.values())) <= KEPT_BYTES:
+                break
+            _kept.pop(oldest, None)
+            oldest.forget()
         return validator
 
     def forget(self) -> None:
