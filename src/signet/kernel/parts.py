@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from .schema_budget import MAX_COMPILED_BYTES, SchemaBudget, ValueSize, measure_value, part_at
+from .schema_budget import MAX_COMPILED_BYTES, MAX_WORK, SchemaBudget, ValueSize, measure_value, part_at
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, Registry
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 STEP_WORK: Final = 2_000_000
-"""The work of one step of the validator: 20 ms."""
+"""The work of one step of the validator: 20 ms. A text has no parts: its step may have all of `MAX_WORK`."""
 CALL_WORK: Final = 400
 """The work of looking at one part of a value without the validator."""
 MEASURE_WORK: Final = 8
@@ -137,12 +137,16 @@ class Parts:
         spending.spend(CALL_WORK)
         size = known_size or measured(value, spending)
         work = self.budget.work_of(part, size)
-        if work <= STEP_WORK:
+        is_lone = "$ref" in part and self._lone
+        is_text = isinstance(value, str)
+        if is_text and not is_lone and len(value) > part.get("maxLength", len(value)):
+            return False
+        if work <= (MAX_WORK if is_text else STEP_WORK):
             spending.spend(work)
             return self.validator(pointer, spending).is_valid(value)
         if not isinstance(value, list | dict) or part.keys() & LOOKING:
             raise OverBudgetError
-        if "$ref" in part and self._lone:
+        if is_lone:
             return self._keeps_branches(pointer, part, value, spending, size)
         return (
             self._own(pointer, part, spending).is_valid(value)
