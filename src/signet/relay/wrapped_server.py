@@ -309,7 +309,7 @@ class WrappedServer:
         turns, holder = self._turns, holder_now() if caller is None else caller.channel.caller.holder
         if turns.must_wait(holder) and not turns.may_wait(holder):
             message = f"{turns.waiting} requests wait for {self.name} already: ask again when one has ended"
-            raise Fault(Code.INTERNAL_ERROR, message, as_tool_result=False)
+            raise Fault(Code.INTERNAL_ERROR, message, name="TOO_MANY_CALLS", status=503, as_tool_result=False)
         await turns.take(holder)
         return holder
 
