@@ -37,6 +37,8 @@ UNNAMED = {"Semaphore", "BoundedSemaphore", "ThreadPoolExecutor", "ProcessPoolEx
            "SessionTable", "Queue", "SimpleQueue", "LifoQueue", "PriorityQueue", "Line", "Budget", "Kept", "Threads",
            "Expiring", "Thread", "Timer", "Popen", "create_subprocess_exec", "create_subprocess_shell"}  # fmt: skip
 """What is made without one: its module is in a row."""
+SIZED = {"Semaphore", "BoundedSemaphore", "ThreadPoolExecutor", "ProcessPoolExecutor"}
+"""What is made with its size."""
 ALONE = {
     "boj.py": "a command runs its one coroutine in it",
     "authoring/loop_watch.py": "one thread of a development server",
@@ -182,6 +184,17 @@ def test_whatever_is_bounded_without_a_name_is_in_a_module_of_a_row() -> None:
 
     assert sorted(made - MODULES - ALONE.keys()) == [], "add a row to docs/shared-fairly.md"
     assert sorted(ALONE.keys() - made) == []
+
+
+def test_the_size_of_a_semaphore_or_a_pool_is_in_a_row() -> None:
+    known = {f"{module} {name}" for row in ROWS for _, module, name in row.numbers}
+    sized = {
+        f"{module} {ast.unparse(call.args[0])}"
+        for module, _, call in makings(SIZED)
+        if module not in ALONE and not module.startswith(ROOMS_FOR_ONE)
+    }
+
+    assert sorted(sized - known) == ["engines/places.py count"], "add a row to docs/shared-fairly.md"
 
 
 def test_limits_that_are_named_like_those_of_shared_things_are_in_a_row() -> None:
