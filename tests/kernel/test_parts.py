@@ -165,6 +165,31 @@ def test_the_length_beside_a_reference_of_an_older_draft_binds_nobody() -> None:
     assert contract.is_valid({"text": "x" * 1_500_000}, MANY)
 
 
+def test_the_parts_of_all_schemas_together_are_kept_within_one_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    contracts = [Contract({"title": str(number), **ROWS}, "") for number in range(4)]
+    value = {"rows": [[1] * 20] * 20_000}
+    compiled: list[Any] = []
+    taken = parts.SchemaBudget(ROWS).compiled_bytes
+
+    def compile_counted(self: Parts, *args: Any, **named: Any) -> Any:
+        compiled.append(self)
+        return compile_part(self, *args, **named)
+
+    compile_part = Parts._compiled
+    monkeypatch.setattr(Parts, "_compiled", compile_counted)
+    contracts[0].is_valid(value, MANY)
+    each = len(compiled)
+    monkeypatch.setattr(parts, "KEPT_BYTES", 2 * each * taken)
+
+    for contract in contracts:
+        assert contract.is_valid(value, MANY)
+    assert contracts[3].is_valid(value, MANY)
+    assert len(compiled) == 4 * each, "what was used last is kept"
+
+    assert contracts[0].is_valid(value, MANY)
+    assert len(compiled) == 5 * each, "what was used longest ago was dropped"
+
+
 @pytest.mark.parametrize("levels", [8, 30])
 def test_the_place_in_a_tagged_union_is_found_in_the_branch_that_was_meant(levels: int) -> None:
     both = [

@@ -10,9 +10,11 @@ that passes it is refused, never let through.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, cast
+from weakref import WeakKeyDictionary
 
-from .schema_budget import MAX_COMPILED_BYTES, MAX_WORK, SchemaBudget, ValueSize, measure_value, part_at
+from .schema_budget import MAX_WORK, SchemaBudget, ValueSize, measure_value, part_at
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, Registry
@@ -40,6 +42,8 @@ COMPILED_PER_WORK: Final = 8
 RUN_LENGTH: Final = 4_096
 """The most items that are measured and checked at once."""
 WHOLE: Final = "urn:signet:whole-contract"
+KEPT_BYTES: Final = 64 << 20
+"""The memory of the compiled parts of all schemas together; those of the schema used longest ago are dropped first."""
 
 OWN: Final = frozenset(
     ("type", "required", "minItems", "maxItems", "minProperties", "maxProperties", "dependentRequired")
@@ -70,6 +74,11 @@ class Spending:
         self.left -= work
         if self.left < 0:
             raise OverBudgetError
+
+
+_kept: WeakKeyDictionary[Parts, int] = WeakKeyDictionary()
+"""The memory of the compiled parts of each schema; the one used last comes last."""
+_kept_lock: Final = Lock()
 
 
 class Parts:
@@ -106,28 +115,42 @@ class Parts:
     def validator(self, pointer: str, spending: Spending, *, of_items: bool = False) -> Draft202012Validator:
         """Return the validator of the part at a JSON pointer, or of arrays whose items keep that part."""
         key = f"[]{pointer}" if of_items else pointer
-        if key not in self._validators:
+        found = self._validators.get(key)
+        if found is None:
             if self._registry is None:
                 from jsonschema_rs import Registry
 
                 self._registry = Registry([(WHOLE, self.schema)])
             # A reference, so that references within the schema lead to where they led in the whole.
             part: dict[str, Any] = {"$ref": f"{WHOLE}#{pointer}"}
-            self._keep(key, {"items": part} if of_items else part, spending, registry=self._registry)
-        return cast("Draft202012Validator", self._validators[key])
+            found = self._compiled(key, {"items": part} if of_items else part, spending, registry=self._registry)
+        return cast("Draft202012Validator", found)
 
     def _own(self, pointer: str, part: dict[str, Any], spending: Spending) -> Draft202012Validator:
         """Return the validator of the keywords of a part that do not look into arrays and objects."""
         key = f"={pointer}"
-        if key not in self._validators:
-            self._keep(key, {name: part[name] for name in part.keys() & OWN}, spending)
-        return cast("Draft202012Validator", self._validators[key])
+        found = self._validators.get(key)
+        if found is None:
+            found = self._compiled(key, {name: part[name] for name in part.keys() & OWN}, spending)
+        return cast("Draft202012Validator", found)
 
-    def _keep(self, key: str, schema: dict[str, Any], spending: Spending, **more: Any) -> None:
-        spending.spend(self.budget.compiled_bytes // COMPILED_PER_WORK)
-        if len(self._validators) * self.budget.compiled_bytes > MAX_COMPILED_BYTES:
-            self._validators = {"": self._validators[""]}
-        self._validators[key] = self._draft(schema, **more)
+    def _compiled(self, key: str, schema: dict[str, Any], spending: Spending, **more: Any) -> Any:
+        """Compile a schema, and keep it for as long as there is room."""
+        size = self.budget.compiled_bytes
+        spending.spend(size // COMPILED_PER_WORK)
+        validator = self._draft(schema, **more)
+        with _kept_lock:
+            _kept[self] = _kept.pop(self, 0) + size
+            self._validators[key] = validator
+            while sum(_kept.values()) > KEPT_BYTES:
+                oldest = next(iter(_kept))
+                del _kept[oldest]
+                oldest.forget()
+        return validator
+
+    def forget(self) -> None:
+        """Drop all validators but that of the whole."""
+        self._validators = {"": self._validators[""]}
 
     def _keeps(
         self, pointer: str, part: Any, value: Any, spending: Spending, known_size: ValueSize | None = None
