@@ -65,7 +65,8 @@ ROOMS_FOR_ONE = ("commands/", "sandbox/", "testing/")
 
 KINDS = ("WAITING|QUEUED|IN_FLIGHT|THREADS|LOST|SESSIONS|CALLS|TASKS|ASKED|HELD|STREAMS|NOTES|FOLLOWERS|BUCKETS|"
          "REFUSED|UNREAD|UNSENT|BACKLOG|PROCESSES|QUESTIONS|PLACES|NAMES|URIS|ACCEPTED|MISSING|AGREEMENTS")  # fmt: skip
-LIMITS = re.compile(rf"MAX_(?:[A-Z]+_)?(?:{KINDS})(?:_BYTES)?|[A-Z_]+_AT_ONCE")
+BYTES = "[A-Z_]*(?:KEPT|TOTAL|UNREAD|WAITING|CACHED|ANSWERS?|COMPILED)_BYTES"
+LIMITS = re.compile(rf"MAX_(?:[A-Z]+_)?(?:{KINDS})(?:_BYTES)?|[A-Z_]+_AT_ONCE|{BYTES}")
 """How the limits of what is shared are named."""
 OTHER_LIMITS = {
     "authoring/schema.py MAX_PLACES": "of an error that is told",
@@ -76,8 +77,11 @@ OTHER_LIMITS = {
     "operations/access/tokens_file.py LINES_AT_ONCE": "a pause for the event loop",
     "operations/audit/verification.py MAX_PROCESSES": "of a file that a command reads",
     "operations/limits/policy.py MAX_PLACES": "what a setting may say",
+    "operations/store/memory.py MAX_CACHED_BYTES": "each upstream caches for itself",
+    "proofs/asking.py MAX_ANSWER_BYTES": "of one answer of a child",
     "relay/opening.py MAX_NOTES": "lines of the log",
     "relay/tape_index.py MAX_CALLS": "of a tape that is played",
+    "transports/heads.py MAX_KEPT_BYTES": "of one head",
     "transports/http_server.py FAILED_AT_ONCE": "after which memory is given back",
     "transports/sessions.py SWEPT_AT_ONCE": "a pause for the event loop",
     "transports/writer.py MAX_UNSENT_BYTES": "of one turn of the event loop; then it is unread, and counted",
