@@ -79,7 +79,8 @@ def changed_tools(draw: st.DrawFn) -> dict[str, Any]:
                 holder[draw(MARKED)] = holder.pop(key)
             case _:
                 schema = tool.get("inputSchema")
-                path = schema.get("properties", {}).get("path") if isinstance(schema, dict) else None
+                properties = schema.get("properties") if isinstance(schema, dict) else None
+                path = properties.get("path") if isinstance(properties, dict) else None
                 if isinstance(path, dict):
                     path["maxLength"] = 99
     return tool

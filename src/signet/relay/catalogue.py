@@ -128,7 +128,8 @@ class Catalogue:
         except Fault as fault:
             if self.sole is not None:
                 raise
-            self._failed.add(server.name)
+            if not server.own_session(caller):
+                self._failed.add(server.name)
             self._log("server.not_listed", server=server.name, why=fault.message)
 
     async def learn_again(self, server: WrappedServer, dialogue: Dialogue) -> bool:
