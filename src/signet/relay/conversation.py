@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, Raw
 
+from signet.kernel.caller import holder_now
 from signet.kernel.channel import Session
 from signet.kernel.errors import INTERNAL, Code, Fault
 from signet.kernel.relay import RpcRequest
@@ -146,15 +147,16 @@ class Conversations:
         self._set_level(dialogue, caller)
         name = name_in(raw, caller, more) if method in ASKING else ""
         is_serial = self._is_shared and may_have_asked(dialogue, method, name)
+        holder = holder_now() if caller is None else caller.channel.caller.holder
         if is_serial:
-            await dialogue.turn.acquire()
+            await dialogue.turn.take(holder)
             if not may_have_asked(dialogue, method, name):  # it has answered without a question meanwhile
                 is_serial = False
-                dialogue.turn.release()
+                dialogue.turn.give_back(holder)
         exchange = dialogue.start(method, raw, caller, more=more)
         exchange.name = name
         if is_serial:
-            exchange.is_serial = exchange.has_turn = True
+            exchange.is_serial, exchange.turn_of = True, holder
             exchange.reply.add_done_callback(lambda _: exchange.end_turn())
         if self._is_shared and (method, name) not in dialogue.quiet:
             exchange.reply.add_done_callback(partial(_quiet, exchange))

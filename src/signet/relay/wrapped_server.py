@@ -196,7 +196,7 @@ class WrappedServer:
         may_repeat = annotations.get("readOnlyHint", False) or annotations.get("idempotentHint", False)
         more = {"name": name} if caller is not None and caller.params.name != name else None
         if self.tasks is not None and caller is not None and b'"task"' in bytes(raw):
-            self.tasks.check_room(holder_of(caller))
+            self.tasks.check_room(holder_of(caller), _holder_of(caller))
         headers = names.headers(arguments)
         answer, dialogue = await self.exchange(
             "tools/call", raw, caller, may_repeat=may_repeat, more=more, param_headers=headers
@@ -215,11 +215,11 @@ class WrappedServer:
 
     def _begin_task(self, tasks: Tasks, dialogue: Dialogue, answer: Answer, caller: RpcRequest) -> None:
         """Note whose a task is that a call has begun; raise Fault, and cancel it, if the caller may have no more."""
-        if not tasks.begun(holder_of(caller), answer.result or b"{}"):
+        if not tasks.begun(holder_of(caller), answer.result or b"{}", _holder_of(caller)):
             named = task_named(answer.result)
             meta = dialogue.modern_meta({}) if dialogue.modern else None
             dialogue.start("tasks/cancel", encode({"taskId": named}), meta=meta)
-            tasks.check_room(holder_of(caller))
+            tasks.check_room(holder_of(caller), _holder_of(caller))
 
     async def ask_about_tasks(self, request: RpcRequest) -> Answer | None:
         """Return the answer to a request about tasks; None where the server's own answer is for the caller."""
