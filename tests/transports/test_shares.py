@@ -6,8 +6,16 @@ import asyncio
 
 import pytest
 
-from signet.transports.messages import Response
+from signet.kernel.wire import Headers
+from signet.transports.messages import Request, Response
 from signet.transports.shares import MAX_IN_FLIGHT, CallShares
+
+
+def request(address: str) -> Request:
+    return Request("POST", "/mcp", Headers([], []), address=address)
+
+
+FROM_A = request("a")
 
 
 async def _answer() -> Response:
@@ -20,7 +28,7 @@ async def _fail() -> Response:
 
 def test_a_place_is_taken_at_once_and_given_back_with_the_answer() -> None:
     shares = CallShares()
-    held = shares.hold("a", _answer())
+    held = shares.hold(FROM_A, _answer())
 
     assert shares.awaited.of("a") == 1
     assert asyncio.run(_await(held)).status == 200
@@ -31,7 +39,7 @@ def test_a_place_is_given_back_where_there_is_no_answer() -> None:
     shares = CallShares()
 
     with pytest.raises(RuntimeError):
-        asyncio.run(_await(shares.hold("a", _fail())))
+        asyncio.run(_await(shares.hold(FROM_A, _fail())))
 
     assert shares.awaited.held == shares.awaited.of("a") == 0
 
@@ -43,14 +51,14 @@ async def _await(held: object) -> Response:
 def test_one_address_has_half_of_all_places_and_the_next_half_of_the_rest() -> None:
     shares = CallShares()
     shares.awaited.hold("a", MAX_IN_FLIGHT // 2 - 1)
-    assert shares.check("a") is None
+    assert shares.check(FROM_A) is None
 
     shares.awaited.hold("a")
-    refused = shares.check("a")
+    refused = shares.check(FROM_A)
     assert refused is not None
     assert (refused.name, refused.status) == ("TOO_MANY_CALLS", 503)
-    assert shares.check("b") is None
+    assert shares.check(request("b")) is None
 
     shares.awaited.hold("b", MAX_IN_FLIGHT // 4)
-    assert shares.check("b") is not None
-    assert shares.check("c") is None
+    assert shares.check(request("b")) is not None
+    assert shares.check(request("c")) is None

@@ -26,7 +26,6 @@ from .event_log import RESUMABLE_SINCE, EventLog, parse_id
 from .http import STREAM, to_response
 from .messages import JSON, Fields, Request, Response, preflight
 from .sessions import STANDING, CallStream, HttpSession, SessionTable
-from .shares import CallShares
 
 __all__ = ["SessionDoor"]
 
@@ -56,7 +55,6 @@ class SessionDoor:
     def __init__(self, server: Server, table: SessionTable) -> None:
         self._server = server
         self._table = table
-        self._shares = CallShares()
 
     def answer(self, request: Request) -> Awaitable[Response] | Response | None:
         """Return the response to a request of a session or to one that opens a session; None for all others."""
@@ -110,17 +108,17 @@ class SessionDoor:
             return _refuse(400, "This session is open already: send initialize without a session", "INVALID_REQUEST")
         stream = None
         if head.method and head.id is not None:
-            fault = self._shares.check(request.network or request.address)
-            stream = session.new_stream(self._table.limits.streams) if fault is None else None
+            stream = session.new_stream(self._table.limits.streams)
             if stream is None:
-                why = fault.message if fault is not None else "This session has too many calls in flight"
+                why = "This session has too many calls in flight"
                 return _refuse(503, why, "TOO_MANY_CALLS", ((b"retry-after", b"1"),))
         log = stream.log if stream is not None else session.standing
         reply = self._server.receive(request.body, _channel(request, session, log))
         if stream is None or not isinstance(reply, Pending):
             return to_response(request, reply) if isinstance(reply, Reply) else Response(202, headers=())
         request.call = reply.call
-        stream.start(self._shares.hold(request.network or request.address, reply.reply), reply.id)
+        stream.start(reply.reply, reply.id)
+        request.going_on = stream.task
         session.keep(stream)
         return await _await_first(request, session, stream, may_be_refused=self._may_be_refused(request))
 
