@@ -32,7 +32,7 @@ from .attribution import (
     owner_of_session,
 )
 from .dialogue import Answer, Dialogue, Exchange, LostError, Question
-from .messages import error_object, members
+from .messages import error_object, members, text_of
 from .tasks import Tasks
 
 __all__ = ["LEVELS", "Conversations", "reply_to"]
@@ -254,9 +254,7 @@ class Conversations:
         if caller is None:
             return ""
         if caller.era.modern:
-            level = members(members(caller.raw).get("_meta")).get("io.modelcontextprotocol/logLevel")
-            value = msgspec.json.decode(level) if level is not None else ""
-            return value if isinstance(value, str) else ""
+            return text_of(members(members(caller.raw).get("_meta")).get("io.modelcontextprotocol/logLevel"))
         return self.levels.get(owner_of(caller), "")
 
     def shared_level(self, dialogue: Dialogue) -> str:
@@ -302,8 +300,7 @@ def _state_of(caller: RpcRequest | None) -> str:
     """Return the state with which a caller of the modern era goes on with a call; empty if there is none."""
     if caller is None or not caller.era.modern or b"requestState" not in bytes(caller.raw):
         return ""
-    state = msgspec.json.decode(members(caller.raw).get("requestState", b'""'))
-    return state if isinstance(state, str) else ""
+    return text_of(members(caller.raw).get("requestState"))
 
 
 def _quiet(exchange: Exchange, reply: asyncio.Future[Answer]) -> None:

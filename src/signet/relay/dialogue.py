@@ -37,6 +37,7 @@ from .messages import (
     request,
     response,
     rewritten_params,
+    value_of,
 )
 from .quiet_names import QuietNames
 
@@ -205,8 +206,7 @@ class Dialogue:
 
     def _notified(self, method: str, params: Raw) -> None:
         if method == "notifications/cancelled":
-            number = members(params).get("requestId")
-            named = msgspec.json.decode(number) if number is not None else None
+            named = value_of(members(params).get("requestId"))
             question = self.questions.pop(named, None) if isinstance(named, int | str) else None
             if question is not None:
                 question.take_back()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from time import monotonic
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec import Raw
@@ -20,7 +20,7 @@ from signet.kernel.shares import Shares
 from signet.kernel.wire import encode
 
 from .exchange import Answer
-from .messages import error_object, members, text_of
+from .messages import error_object, members, text_of, value_of
 
 __all__ = ["Tasks", "task_named"]
 
@@ -194,6 +194,6 @@ def _key(named: Raw | None) -> str:
 
 
 def _ttl_s(raw: Raw | None) -> float:
-    value: Any = msgspec.json.decode(raw) if raw is not None else None
+    value = value_of(raw)
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
     return min(value / 1000, MAX_KEPT_S) if is_number else MAX_KEPT_S

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .session_door import SessionDoor
     from .sessions import SessionTable
 
-__all__ = ["STREAM", "McpDoor", "begins_call", "to_response"]
+__all__ = ["STREAM", "McpDoor", "begins_call", "head_of", "to_response"]
 
 HANDSHAKE_STATUS: Final = {PARSE_ERROR: 400, INVALID_REQUEST: 400, HEADER_MISMATCH: 400, UNSUPPORTED_VERSION: 400}
 MODERN_STATUS: Final = {
@@ -71,23 +71,32 @@ EVENT: Final = b"event: message\r\ndata: "
 QUESTION: Final = b'{"jsonrpc":"2.0","id":'
 
 
-class _Head(msgspec.Struct):
-    """The part of a message that tells what it is."""
+class Head(msgspec.Struct):
+    """The part of a message that tells what it is, as the door reads it before the server does."""
 
     method: Any = UNSET
     id: Any = UNSET
 
+    @property
+    def is_request(self) -> bool:
+        """Return whether a reply is owed; none is for notifications, and for answers to questions."""
+        return self.method is not UNSET and self.id is not UNSET
 
-_head: Final = msgspec.json.Decoder(_Head).decode
+
+_head: Final = msgspec.json.Decoder(Head).decode
+
+
+def head_of(body: bytes) -> Head:
+    """Return the head of a message; that of a request where it cannot be read: the server says what is wrong."""
+    try:
+        return _head(body)
+    except (ValueError, RecursionError):
+        return Head(None, None)
 
 
 def begins_call(request: Request) -> bool:
-    """Return whether a POST may begin a call; notifications, and answers to questions, begin none."""
-    try:
-        head = _head(request.body)
-    except (ValueError, RecursionError):
-        return True
-    return head.method is not UNSET and head.id is not UNSET
+    """Return whether a POST may begin a call."""
+    return head_of(request.body).is_request
 
 
 class McpDoor:

@@ -23,7 +23,7 @@ from signet.kernel.server import HTTP_MCP, ClientChannel, Pending, Server
 from signet.kernel.wire import Reply, failure
 
 from .event_log import RESUMABLE_SINCE, EventLog, parse_id
-from .http import STREAM, to_response
+from .http import STREAM, head_of, to_response
 from .messages import JSON, Fields, Request, Response, preflight
 from .sessions import STANDING, CallStream, HttpSession, SessionTable
 
@@ -37,16 +37,6 @@ EXPOSED: Final = (b"access-control-expose-headers", b"Mcp-Session-Id")
 ADMITTED_S: Final = 3_600.0
 """How long a standing stream lasts whose client sent a token: with the next one, the token is looked at again."""
 CANCELLED: Final = "The request was cancelled by its client"
-
-
-class _Head(msgspec.Struct):
-    """What the door reads of a message before the server does."""
-
-    method: str = ""
-    id: str | int | None = None
-
-
-_head: Final = msgspec.json.Decoder(_Head).decode
 
 
 class SessionDoor:
@@ -66,7 +56,7 @@ class SessionDoor:
         if SESSION in request.headers:
             return self._answer(request)
         is_opening = request.method == "POST" and b"initialize" in request.body
-        return self._open(request) if is_opening and _read_head(request.body).method == "initialize" else None
+        return self._open(request) if is_opening and head_of(request.body).method == "initialize" else None
 
     async def _open(self, request: Request) -> Response:
         """Answer `initialize`; the session stays if the server agrees."""
@@ -103,11 +93,11 @@ class SessionDoor:
         return _refuse(405, "POST, GET and DELETE are served here", "METHOD_NOT_ALLOWED", ((b"allow", METHODS),))
 
     async def _post(self, request: Request, session: HttpSession) -> Response:
-        head = _read_head(request.body)
+        head = head_of(request.body)
         if head.method == "initialize":
             return _refuse(400, "This session is open already: send initialize without a session", "INVALID_REQUEST")
         stream = None
-        if head.method and head.id is not None:
+        if head.is_request:
             stream = session.new_stream(self._table.limits.streams)
             if stream is None:
                 why = "This session has too many calls in flight"
@@ -156,14 +146,6 @@ def _channel(request: Request, session: HttpSession, log: EventLog) -> ClientCha
         caller=request.caller,
         agreement=session.agreement,
     )
-
-
-def _read_head(body: bytes) -> _Head:
-    """Return the head of a message; an empty one where it has none, so that the server says what is wrong."""
-    try:
-        return _head(body)
-    except (msgspec.DecodeError, RecursionError):
-        return _Head()
 
 
 async def _await_first(request: Request, session: HttpSession, stream: CallStream, *, may_be_refused: bool) -> Response:
