@@ -32,6 +32,7 @@ for line in sys.stdin:
         "resources/list": {"resources": [{"uri": uri, "name": f"{name}'s"} for uri in uris]},
         "resources/templates/list": {"resourceTemplates": [{"uriTemplate": t, "name": name} for t in templates]},
         "resources/read": {"contents": [{"uri": message.get("params", {}).get("uri"), "text": f"of {name}"}]},
+        "completion/complete": {"of": name},
     }.get(message["method"], {})
     print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
 """
@@ -82,6 +83,18 @@ def test_the_first_server_by_name_answers_whatever_the_order_of_the_file(
     assert len(told) == 1
     assert "good" in told[0]
     assert "zebra" in told[0]
+
+
+def test_a_name_beside_a_uri_leads_to_no_other_server(tmp_path: Path) -> None:
+    claims: dict[str, Claims] = {"good": (["mem://x"], []), "zebra": (["mem://x"], [])}
+    reference = {"type": "ref/resource", "uri": "mem://x", "name": "zebra_any"}
+    command = (SIGNET, "wrap", "--serve", "--port", "0", "--no-journal", "--no-console")
+    with serving_command(*command, "--config", config(tmp_path, ("good", "zebra"), claims)) as server:
+        read = ask(server, "resources/read", uri="mem://x", name="zebra_any")["contents"][0]["text"]
+        completed = ask(server, "completion/complete", ref=reference, argument={"name": "id", "value": ""})
+
+    assert read == "of good"
+    assert completed == {"of": "good"}
 
 
 def listing(resources: Sequence[bytes]) -> Snapshot:
