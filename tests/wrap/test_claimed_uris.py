@@ -97,6 +97,22 @@ def test_a_name_beside_a_uri_leads_to_no_other_server(tmp_path: Path) -> None:
     assert completed == {"of": "good"}
 
 
+@pytest.mark.parametrize(("count", "is_served"), [(10_000, True), (10_001, False)])
+def test_a_list_of_one_page_has_no_more_entries_than_one_of_many(tmp_path: Path, count: int, is_served: bool) -> None:
+    """Each entry is looked at on the event loop; a server that lists more is told, and the others are served."""
+    claims: dict[str, Claims] = {"good": (["mem://x"], []), "huge": ([], [])}
+    command = (SIGNET, "wrap", "--serve", "--port", "0", "--no-journal", "--no-console")
+    path = Path(config(tmp_path, ("good", "huge"), claims))
+    many = f"[f'mem://{{n}}' for n in range({count})]"
+    (tmp_path / "server.py").write_text(SERVER.replace("for uri in uris]", f"for uri in uris or {many}]"))
+    with serving_command(*command, "--config", str(path)) as server:
+        listed = ask(server, "resources/list")["resources"]
+        read = ask(server, "resources/read", uri="mem://x")["contents"][0]["text"]
+        told = server.stderr().count("resources/list has no end, or more than 10000 entries")
+
+    assert (len(listed), read, told > 0) == (count + 1 if is_served else 1, "of good", not is_served)
+
+
 def listing(resources: Sequence[bytes]) -> Snapshot:
     """Return what a server says that lists resources alone."""
     about, entries = Raw(b"{}"), tuple(Raw(one) for one in resources)
