@@ -13,7 +13,7 @@ from attack.clients import ATTACKER, BYSTANDER, Answer, allow_descriptors, conne
 from attack.observation import until
 from attack.wrapped_processes import Session
 from channels import rpc
-from processes import ROOT, SIGNET, Server, serving, serving_command
+from processes import ROOT, SIGNET, Server, run, serving, serving_command
 
 TOOLS = str(Path(__file__).with_name("telling_tools.py"))
 STREAM = ("Accept", "application/json, text/event-stream")
@@ -85,3 +85,22 @@ def test_calls_of_sessions_and_through_other_doors_have_one_share(tmp_path: Path
 
     assert refused == [503] * 3
     assert others == [200] * 20
+
+
+def test_a_principal_with_many_addresses_has_half_of_all_calls(tmp_path: Path) -> None:
+    allow_descriptors(8192)
+    file = str(tmp_path / "tokens")
+    made = [run("token", "new", name, "--scopes", "tools:call", "--tokens-file", file) for name in ("mallory", "alice")]
+    mallory, alice = [("Authorization", f"Bearer {one.stdout.decode().split()[-1]}") for one in made]
+    flags = ("--toolsets", TOOLS, "--no-console", "--call-timeout-s", "60", "--tokens-file", file)
+    with serving(*flags) as server, contextlib.ExitStack() as stack:
+        for place in range(4):
+            for client in stack.enter_context(connections(server.port, HALF // 4, f"127.0.0.{place + 2}")):
+                client.sendall(post("/api/tools/tell", {}, [mallory]))
+        until(lambda: server.stderr().count("tell: started") == HALF, "all run")
+        refused = ask(server, post("/api/tools/turn", {}, [mallory]), "127.0.0.9")
+        statuses = [ask(server, post("/api/tools/turn", {}, [alice]), "127.0.0.2").status for _ in range(20)]
+
+    assert refused.status == 503
+    assert refused.json()["error"]["message"].startswith("This principal has 512 calls in flight")
+    assert statuses == [200] * 20

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 
 import pytest
 
+from signet.kernel.caller import Caller, Principal
 from signet.kernel.wire import Headers
 from signet.transports.messages import Request, Response
 from signet.transports.shares import MAX_IN_FLIGHT, CallShares
 
 
-def request(address: str) -> Request:
-    return Request("POST", "/mcp", Headers([], []), address=address)
+def request(address: str, principal: Principal | None = None) -> Request:
+    return Request("POST", "/mcp", Headers([], []), address=address, caller=Caller(principal, address))
 
 
 FROM_A = request("a")
@@ -62,3 +64,34 @@ def test_one_address_has_half_of_all_places_and_the_next_half_of_the_rest() -> N
     shares.awaited.hold("b", MAX_IN_FLIGHT // 4)
     assert shares.check(request("b")) is not None
     assert shares.check(request("c")) is None
+
+
+def test_a_principal_has_one_share_for_all_of_its_addresses() -> None:
+    shares = CallShares()
+    mallory, alice = Principal("mallory", frozenset()), Principal("alice", frozenset())
+    held = [shares.hold(request(f"127.0.0.{number % 4}", mallory), _answer()) for number in range(512)]
+
+    refused = shares.check(request("127.0.0.9", mallory))
+    assert refused is not None
+    assert refused.message.startswith("This principal has 512 calls in flight")
+    assert shares.check(request("127.0.0.9", alice)) is None
+    assert shares.check(request("127.0.0.9", Principal("shared"))) is None
+    asyncio.run(_await_all(held))
+    assert (shares.awaited.held, shares.by_principal.held) == (0, 0)
+
+
+async def _await_all(held: list[Awaitable[Response]]) -> None:
+    for one in held:
+        await one
+
+
+def test_a_token_that_all_callers_have_is_no_holder() -> None:
+    shares = CallShares()
+    held = shares.hold(request("a", Principal("shared")), _answer())
+
+    assert shares.by_principal.held == 0
+    asyncio.run(_await(held))
+    held = shares.hold(request("a", Principal("ann", frozenset())), _answer())
+    assert shares.by_principal.of("ann") == 1
+    asyncio.run(_await(held))
+    assert (shares.awaited.held, shares.by_principal.held) == (0, 0)
