@@ -46,7 +46,7 @@ def test_a_tool_over_its_budget_is_told_by_name_and_the_others_are_served(server
         ("patterns", "input", DEAR),
         ("promises", "output", OFTEN),
     ):
-        way = f"signet wrap --validation {tool}=off serves it, as does validation in signet.toml"
+        way = f"--validation {tool}=off of wrap, or validation in signet.toml, serves it"
         then = f"the tool is not served; {way}"
         server.wait_for(f'WARN signet::server: server.tool_over_budget tool={tool} side={side} why="{why}: {then}"')
         assert server.post(f"/api/tools/{tool}", {}).status == 404

@@ -43,7 +43,7 @@ HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldH
 ANYTHING: Final = Raw(b'{"type":"object"}')
 ODD: Final = re.compile(r"[^a-z0-9_.]+")
 
-WAY: Final = "signet wrap --validation {}=off serves it, as does validation in signet.toml"
+WAY: Final = "--validation {}=off of wrap, or validation in signet.toml, serves it"
 SIDES: Final = (("input", "inputSchema"), ("output", "outputSchema"))
 
 Note = Callable[..., None]
