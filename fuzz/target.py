@@ -50,6 +50,8 @@ class Target:
     """Words that mutations put into an input."""
     rooms: tuple[str, ...]
     """The files below `signet/` whose lines count as paths, by the beginnings of their names."""
+    base_s: float = 0.1
+    """The CPU time that an input may take, however small it is."""
     per_byte_s: float = 20e-6
     """The CPU time that a byte of an input may take."""
     fresh: int = 300

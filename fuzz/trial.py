@@ -12,8 +12,6 @@ from .watch import MIB, Hang, forget_peak, hang_guard, peak_memory
 
 __all__ = ["Failure", "Trial"]
 
-BASE_S = 0.1
-"""The CPU time that an input may take, whatever its size."""
 BASE_BYTES = 48 * MIB
 PER_BYTE = 500
 """The memory that an input may take: this many bytes, and this many for each byte of it."""
@@ -79,7 +77,7 @@ class Trial:
         took_s, more = time.process_time() - start_s, peak_memory() - peak
         if more > BASE_BYTES + len(data) * PER_BYTE:
             return Failure("memory", "peak", f"{more / MIB:.0f} MiB for {len(data)} bytes", data)
-        if took_s > BASE_S + len(data) * self.target.per_byte_s:
+        if took_s > self.target.base_s + len(data) * self.target.per_byte_s:
             return Failure("slow", "CPU time", f"{took_s:.3f} s for {len(data)} bytes", data)
         return None
 
