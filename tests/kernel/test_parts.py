@@ -15,7 +15,7 @@ import pytest
 from fuzz.schema_grammar import hostile_schema, hostile_value
 from signet.kernel import parts
 from signet.kernel.parts import OverBudgetError, Parts, Spending
-from signet.kernel.schema_budget import MAX_STEPS, MAX_WORK, measure_value
+from signet.kernel.schema_work import MAX_STEPS, MAX_WORK, measure_value
 from signet.kernel.schemas import Contract
 
 PAIRS: Final = 1_200

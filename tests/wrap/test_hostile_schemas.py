@@ -44,6 +44,9 @@ def test_a_tool_over_its_budget_is_told_by_name_and_the_others_are_served(server
     for tool, side, why in (
         ("doubling", "input", OFTEN),
         ("patterns", "input", DEAR),
+        ("twins", "input", OFTEN),
+        ("bundle", "input", DEAR),
+        ("back-and-forth", "input", OFTEN),
         ("promises", "output", OFTEN),
     ):
         then = f"the tool is not served; --validation {tool}=off serves it"

@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from .schema_budget import MAX_COMPILED_BYTES, SchemaBudget, ValueSize, measure_value, part_at
+from .schema_budget import MAX_COMPILED_BYTES, SchemaBudget
+from .schema_references import part_at
+from .schema_work import ValueSize, measure_value
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, Registry
@@ -35,6 +37,8 @@ CALL_WORK: Final = 400
 """The work of looking at one part of a value without the validator."""
 MEASURE_WORK: Final = 8
 """The work of measuring one part of a value."""
+COUNT_WORK: Final = 500
+"""The work of counting what one part of a schema costs."""
 COMPILED_PER_WORK: Final = 8
 """The bytes of a compiled schema that take one unit of work to be made."""
 RUN_LENGTH: Final = 4_096
@@ -64,6 +68,8 @@ class Spending:
 
     def __init__(self, work: int) -> None:
         self.left = work
+        self.measured: tuple[Any, ValueSize] | None = None
+        """The value that was measured last, and its size."""
 
     def spend(self, work: int) -> None:
         """Count some work; raise OverBudgetError if so much is not left."""
@@ -116,6 +122,14 @@ class Parts:
             self._keep(key, {"items": part} if of_items else part, spending, registry=self._registry)
         return cast("Draft202012Validator", self._validators[key])
 
+    def budget_from(self, part: dict[str, Any], spending: Spending) -> SchemaBudget:
+        """Return the budget of the schema for a validator that begins with a part of it."""
+        is_known = self.budget.knows(part)
+        budget = self.budget.from_part(part)
+        if not is_known:
+            spending.spend(budget.counted * COUNT_WORK)
+        return budget
+
     def _own(self, pointer: str, part: dict[str, Any], spending: Spending) -> Draft202012Validator:
         """Return the validator of the keywords of a part that do not look into arrays and objects."""
         key = f"={pointer}"
@@ -127,7 +141,11 @@ class Parts:
         spending.spend(self.budget.compiled_bytes // COMPILED_PER_WORK)
         if len(self._validators) * self.budget.compiled_bytes > MAX_COMPILED_BYTES:
             self._validators = {"": self._validators[""]}
-        self._validators[key] = self._draft(schema, **more)
+        try:
+            self._validators[key] = self._draft(schema, **more)
+        except ValueError:
+            # A reference that leads nowhere if the validator begins here: nothing can be said about the value.
+            raise OverBudgetError from None
 
     def _keeps(
         self, pointer: str, part: Any, value: Any, spending: Spending, known_size: ValueSize | None = None
@@ -136,7 +154,7 @@ class Parts:
             return part is not False
         spending.spend(CALL_WORK)
         size = known_size or measured(value, spending)
-        work = self.budget.work_of(part, size)
+        work = self.budget_from(part, spending).work_of(size)
         if work <= STEP_WORK:
             spending.spend(work)
             return self.validator(pointer, spending).is_valid(value)
@@ -202,7 +220,7 @@ class Parts:
             yield from self._run(pointer, part, items[start : start + RUN_LENGTH], spending)
 
     def _run(self, pointer: str, part: Any, run: list[Any], spending: Spending) -> Iterator[tuple[str, Any, Any]]:
-        work = self.budget.work_of(part, measured(run, spending))
+        work = self.budget_from(part, spending).work_of(measured(run, spending))
         if work <= STEP_WORK:
             spending.spend(work)
             if not self.validator(pointer, spending, of_items=True).is_valid(run):
@@ -230,7 +248,12 @@ class Parts:
 
 def measured(value: Any, spending: Spending, most: int = STEP_WORK) -> ValueSize:
     """Return the size of a value, and count what it took to measure it."""
+    last = spending.measured
+    if last is not None and last[0] is value:
+        return last[1]
     size = measure_value(value, most)
+    if most >= STEP_WORK:
+        spending.measured = value, size
     spending.spend(size.effort * MEASURE_WORK)
     return size
 
