@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 THREADS: Final = 2
 MAX_WAITING: Final = 32
-"""The number of functions that wait for a thread: whoever has a share of them waiting is told to ask again."""
+"""The number of functions that wait for a thread: a caller whose share of them waits gets 503."""
 
 
 class Threads:

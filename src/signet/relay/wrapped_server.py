@@ -254,11 +254,7 @@ class WrappedServer:
             for is_last in (False, True):
                 dialogue = await self._dialogue_for(caller)
                 try:
-                    if self.pinned is not None:
-                        await self.heed_changes(dialogue)
-                        if isinstance(dialogue.blocked, BeingCompared):
-                            await dialogue.blocked.wait_for(method, raw, more)
-                        check_lock(self.pinned, dialogue.blocked, method, raw, more)
+                    await self._heed_lock(dialogue, method, raw, more)
                     answering = self.conversations.converse(
                         dialogue, method, raw, caller, more, param_headers=param_headers
                     )
@@ -271,6 +267,15 @@ class WrappedServer:
         finally:
             self._turns.give_back(holder)
         raise AssertionError("the second try returns or raises")
+
+    async def _heed_lock(self, dialogue: Dialogue, method: str, raw: Raw, more: Mapping[str, Any] | None) -> None:
+        """Raise Fault if the lock forbids a request, as the server is now."""
+        if self.pinned is None:
+            return
+        await self.heed_changes(dialogue)
+        if isinstance(dialogue.blocked, BeingCompared):
+            await dialogue.blocked.wait_for(method, raw, more)
+        check_lock(self.pinned, dialogue.blocked, method, raw, more)
 
     async def _go_on(
         self, held: Exchange, method: str, caller: RpcRequest | None, *, may_repeat: bool

@@ -33,9 +33,7 @@ class Job(Future[Any]):
     It is freed with the last reference, not by the garbage collector: its result may be large.
     """
 
-    def __init__(
-        self, call: Callable[[], Any], holder: str, on_cancelled: Callable[[Job], None] | None = None
-    ) -> None:
+    def __init__(self, call: Callable[[], Any], holder: str, on_cancelled: Callable[[Job], None] | None = None) -> None:
         super().__init__()
         self.holder = holder
         self._call = call
