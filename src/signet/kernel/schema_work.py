@@ -7,7 +7,7 @@ value, it is the most that a check of this value can cost.
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import chain, zip_longest
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 __all__ = ["MAX_STEPS", "MAX_WORK", "NOTHING", "ValueSize", "Work", "measure_value", "one_level"]
@@ -22,7 +22,6 @@ MAX_STEPS: Final = 2_000
 NUMBERS: Final = (int, float)
 LARGE: Final = 1 << 63
 LEVEL_EFFORT: Final = 40
-TOO_MUCH: Final = 1 << 40
 
 LARGE_FLOAT_VALUES: Final = 20
 """The ordinary numbers that a very large one takes as long as; for integers it is the square of its words."""
@@ -64,29 +63,34 @@ class Work(NamedTuple):
         """Return the work of two schemas for the same part."""
         if not isinstance(other, Work):
             return NotImplemented
-        return self._with(other, int.__add__)
+        if other is NOTHING or self is NOTHING:
+            return self if other is NOTHING else other
+        value, char, fancy, circles, levels = other
+        return Work(
+            self.per_value + value,
+            self.per_char + char,
+            self.fancy + fancy,
+            self.circles + circles,
+            _joined(self.levels, levels, int.__add__),
+        )
 
     def __or__(self, other: Work) -> Work:
         """Return the work of two schemas for different parts."""
-        return self._with(other, max)
-
-    def _with(self, other: Work, join: Callable[[int, int], int]) -> Work:
-        value, char, fancy, circles = (
-            min(join(one, two), TOO_MUCH) for one, two in zip(self[:4], other[:4], strict=True)
-        )
-        levels = tuple(min(join(*both), TOO_MUCH) for both in zip_longest(self.levels, other.levels, fillvalue=0))
-        return Work(value, char, fancy, circles, levels)
+        if other is NOTHING or self is NOTHING:
+            return self if other is NOTHING else other
+        value, char, fancy, circles = map(max, self[:4], other[:4])
+        return Work(value, char, fancy, circles, _joined(self.levels, other.levels, max))
 
     def times(self, factor: int) -> Work:
         """Return the work of a schema that looks so many times."""
-        value, char, fancy, circles = (min(amount * factor, TOO_MUCH) for amount in self[:4])
-        return Work(value, char, fancy, circles, tuple(min(amount * factor, TOO_MUCH) for amount in self.levels))
+        value, char, fancy, circles = (amount * factor for amount in self[:4])
+        return Work(value, char, fancy, circles, tuple(amount * factor for amount in self.levels))
 
     @property
     def again(self) -> Work:
         """The most work for one part of a value, if the schema looks at each of the parts above it too."""
         depth = max(1, len(self.levels) - 1)
-        return self.times(depth)._replace(per_value=min(sum(self.levels), TOO_MUCH), circles=self.circles)
+        return self.times(depth)._replace(per_value=sum(self.levels), circles=self.circles)
 
     def of(self, size: ValueSize) -> int:
         """Return the work for a value."""
@@ -102,6 +106,12 @@ class Work(NamedTuple):
 def one_level(per_value: int, per_char: int = 0, fancy: int = 0, circles: int = 0) -> Work:
     """Return work for one part of a value, and for nothing below it."""
     return Work(per_value, per_char, fancy, circles, (per_value,))
+
+
+def _joined(one: tuple[int, ...], other: tuple[int, ...], join: Callable[[int, int], int]) -> tuple[int, ...]:
+    if len(one) < len(other):
+        one, other = other, one
+    return (*map(join, one, other), *one[len(other) :])
 
 
 NOTHING: Final = Work(0, levels=())
