@@ -39,6 +39,7 @@ from attack import starving
 from attack.clients import allow_descriptors, connect, post, read_answers
 from attack.observation import CALLS, MIB, Bystander, Observed
 from attack.schemas import ask_once, schemas, write_settings
+from attack.starving import ask
 from attack.traffic import HEAD, HOSTILE, STREAM, VALID, Kind
 from attack.trend import Sample, Trend
 from attack.wrapped_processes import starve
@@ -298,8 +299,11 @@ def serving_for(name: str) -> Iterator[Server]:
         if name == "schemas":
             flags += ["--config", str(write_settings(Path(folder)))]
         with serving_limited(*flags) as server:
+            # The process of a wrapped server starts with the first call, and is no part of the attack.
             if name == "schemas":
                 ask_once(server.port)
+            if name == "unread":
+                ask(server.port, "big_large", {"size": 1})
             yield server
 
 

@@ -10,11 +10,9 @@ that passes it is refused, never let through.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, cast
-from weakref import WeakKeyDictionary
 
-from .schema_budget import SchemaBudget
+from .schema_budget import SchemaBudget, pattern_work
 from .schema_references import part_at
 from .schema_work import MAX_WORK, ValueSize, measure_value
 
@@ -39,6 +37,8 @@ CALL_WORK: Final = 400
 """The work of looking at one part of a value without the validator."""
 MEASURE_WORK: Final = 8
 """The work of measuring one part of a value."""
+PATTERN_WORK: Final = 5_000
+"""The work of compiling one pattern of names."""
 COUNT_WORK: Final = 500
 """The work of counting what one part of a schema costs."""
 COMPILED_PER_WORK: Final = 8
@@ -82,9 +82,11 @@ class Spending:
             raise OverBudgetError
 
 
-_kept: WeakKeyDictionary[Parts, int] = WeakKeyDictionary()
-"""The memory of the compiled parts of each schema; the one used last comes last."""
-_kept_lock: Final = Lock()
+_kept: Final[dict[Parts, int]] = {}
+"""The memory of the compiled parts of each schema; the one used last comes last.
+
+Values are checked in several threads, so each step is a single operation of the dict.
+"""
 
 
 class Parts:
@@ -157,13 +159,13 @@ class Parts:
         except ValueError:
             # A reference that leads nowhere if the validator begins here: nothing can be said about the value.
             raise OverBudgetError from None
-        with _kept_lock:
-            _kept[self] = _kept.pop(self, 0) + size
-            self._validators[key] = validator
-            while sum(_kept.values()) > KEPT_BYTES:
-                oldest = next(iter(_kept))
-                del _kept[oldest]
-                oldest.forget()
+        _kept[self] = _kept.pop(self, 0) + size
+        self._validators[key] = validator
+        for oldest in list(_kept):
+            if sum(list(_kept.values())) <= KEPT_BYTES:
+                break
+            _kept.pop(oldest, None)
+            oldest.forget()
         return validator
 
     def forget(self) -> None:
@@ -229,7 +231,7 @@ class Parts:
         """Yield each member or run of items of a value, with the schema for it and where that is."""
         if isinstance(value, dict):
             for name, inner in value.items():
-                yield from ((where, one, inner) for where, one in self.members(pointer, part, name))
+                yield from ((where, one, inner) for where, one in self.members(pointer, part, name, spending))
             return
         first = part.get("prefixItems", part["items"] if isinstance(part.get("items"), list) else ())
         where = "prefixItems" if "prefixItems" in part else "items"
@@ -259,18 +261,27 @@ class Parts:
             for half in (run[: len(run) // 2], run[len(run) // 2 :]):
                 yield from self._run(pointer, part, half, spending)
 
-    def members(self, pointer: str, part: dict[str, Any], name: str) -> Iterator[tuple[str, Any]]:
+    def members(self, pointer: str, part: dict[str, Any], name: str, spending: Spending) -> Iterator[tuple[str, Any]]:
         """Yield the schemas for the member of a name, and where they are."""
         is_known = False
         if name in part.get("properties", ()):
             is_known = True
             yield f"{pointer}/properties/{escaped(name)}", part["properties"][name]
         for pattern, one in part.get("patternProperties", {}).items():
-            if self._draft({"pattern": pattern}).is_valid(name):
+            if self._matches(pattern, name, spending):
                 is_known = True
                 yield f"{pointer}/patternProperties/{escaped(pattern)}", one
         if not is_known and "additionalProperties" in part:
             yield f"{pointer}/additionalProperties", part["additionalProperties"]
+
+    def _matches(self, pattern: str, name: str, spending: Spending) -> bool:
+        key = f"~{pattern}"
+        found = self._validators.get(key)
+        if found is None:
+            spending.spend(PATTERN_WORK)
+            found = self._validators[key] = self._draft({"pattern": pattern})
+        spending.spend(CALL_WORK + pattern_work(pattern).of(ValueSize(1, len(name), 1, 0, 1, 1)))
+        return cast("bool", found.is_valid(name))
 
 
 def measured(value: Any, spending: Spending, most: int = STEP_WORK) -> ValueSize:

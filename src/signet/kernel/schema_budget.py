@@ -28,6 +28,7 @@ __all__ = [
     "THREAD_WORK",
     "SchemaBudget",
     "check_budget",
+    "pattern_work",
 ]
 
 THREAD_WORK: Final = 200_000_000
@@ -209,7 +210,7 @@ class SchemaBudget:
         pattern = part.get("pattern")
         if not isinstance(pattern, str):
             return one_level(work, chars)
-        return one_level(work, chars) + _pattern_work(pattern)
+        return one_level(work, chars) + pattern_work(pattern)
 
     def _in_place(self, name: str, value: Any, depth: int) -> Work:
         """Return the work for the schemas of a keyword that look at the same value."""
@@ -233,7 +234,7 @@ class SchemaBudget:
                 inside.item |= self.of(one, depth)
         elif name == "patternProperties":
             for pattern, one in sorted(value.items()) if isinstance(value, dict) else ():
-                inside.members += _pattern_work(pattern) + self.of(one, depth)
+                inside.members += pattern_work(pattern) + self.of(one, depth)
         elif name in EVERY_MEMBER:
             inside.members += self.of(value, depth)
         elif name in EVERY_ITEM:
@@ -287,7 +288,8 @@ def _compiled_bytes(schema: Any, references: References) -> int:
     return size + programs
 
 
-def _pattern_work(pattern: str) -> Work:
+def pattern_work(pattern: str) -> Work:
+    """Return the work of trying a pattern on a text."""
     size = _sized(pattern)
     return one_level(1, 1 + size.atoms // 2, int(size.is_fancy))
 
