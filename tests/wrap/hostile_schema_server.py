@@ -65,12 +65,22 @@ BACK_AND_FORTH = {
     "properties": {"b": {"$ref": "#/$defs/d8"}, "a": {"$ref": "#/$defs/d0"}},
     "$defs": {**BACK, "d9": {"type": "object"}},
 }
+AGAIN = {"properties": {"x": {"$dynamicRef": "#n"}}}
+DYNAMIC = {
+    "$id": "http://a/root",
+    "$dynamicAnchor": "n",
+    "type": "object",
+    "$ref": "tree",
+    "anyOf": [{**AGAIN, "required": ["y"]}, {**AGAIN, "required": ["z"]}],
+    "$defs": {"t": {"$id": "http://a/tree", "$dynamicAnchor": "n", **AGAIN}},
+}
 ANY = {"type": "object"}
 TOOLS = [
     {"name": "filter", "inputSchema": CIRCLE},
     {"name": "nested", "inputSchema": ANY, "outputSchema": CIRCLE},
     {"name": "doubling", "inputSchema": DOUBLING},
     {"name": "patterns", "inputSchema": PATTERNS},
+    {"name": "dynamic", "inputSchema": DYNAMIC},
     {"name": "twins", "inputSchema": TWINS},
     {"name": "bundle", "inputSchema": BUNDLE},
     {"name": "back-and-forth", "inputSchema": BACK_AND_FORTH},
