@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-__all__ = ["hostile_schema", "hostile_value"]
+__all__ = ["circular_schema", "hostile_schema", "hostile_value", "nested_value"]
 
 PATTERNS = (
     "^a+$", "^[a-z]{1,64}$", "a|b", "^(a|aa)+$", "(?=a)(a|aa)+$b", "^([a-z]{1,100}){1,%d}$", r"\p{L}{%d}",
@@ -28,6 +28,12 @@ LEAVES: tuple[Any, ...] = (
 TYPES = ("object", "array", ["object", "array"], ["object", "array", "string", "number", "integer"])
 MEMBERS = (1, 1.5, "a", [1, 2], {"a": 1})
 MAX_DEPTH = 5
+CIRCULAR = (
+    "allOf", "allOf", "anyOf", "anyOf", "oneOf", "not", "if", "properties", "properties", "additionalProperties",
+    "patternProperties", "items", "prefixItems", "contains", "dependentSchemas", "unevaluatedProperties",
+    "unevaluatedItems",
+)  # fmt: skip
+"""The keywords by which schemas in circles lead to each other."""
 
 
 def hostile_schema(chance: random.Random) -> dict[str, Any]:
@@ -120,3 +126,43 @@ def _value(chance: random.Random, depth: int) -> Any:
 def _scalar(chance: random.Random) -> Any:
     texts = ("a" * chance.choice((1, 30, 3_000)), "c" * chance.choice((20, 2_000)), "ab" * chance.choice((5, 500)))
     return chance.choice((*texts, 1, 1.5, 1.7e300, 10 ** chance.choice((3, 900)), None))
+
+
+def circular_schema(chance: random.Random) -> dict[str, Any]:
+    """Return a schema of few definitions that refer to each other in circles; `$count` marks where one is looked at."""
+    names = [f"d{number}" for number in range(chance.choice((2, 2, 3, 3, 4, 5, 7)))]
+    chance.shuffle(names)
+    definitions = {name: {"$count": 1, **_circular(chance, names, 3)} for name in names}
+    members = {name: _reference(chance, names) for name in "ab"}
+    return {**_reference(chance, names), "properties": members, "$defs": definitions}
+
+
+def _circular(chance: random.Random, names: list[str], depth: int) -> dict[str, Any]:
+    if not depth or chance.random() < 0.45:
+        return _reference(chance, names)
+
+    def part() -> dict[str, Any]:
+        return _circular(chance, names, depth - 1)
+
+    schema: dict[str, Any] = {"$count": 1} if chance.random() < 0.5 else {}
+    for _ in range(chance.choice((1, 1, 2))):
+        keyword = chance.choice(CIRCULAR)
+        if keyword in {"anyOf", "allOf", "oneOf", "prefixItems"}:
+            schema[keyword] = [part()] * chance.choice((1, 2, 3)) + [part() for _ in range(chance.choice((0, 1, 2)))]
+        elif keyword == "if":
+            schema |= {"if": part(), "then": part(), "else": part()}
+        elif keyword in {"properties", "dependentSchemas"}:
+            schema[keyword] = {name: part() for name in chance.sample("abc", chance.choice((1, 2, 3)))}
+        elif keyword == "patternProperties":
+            schema[keyword] = {name: part() for name in chance.sample(("a", ".", "b|a"), 2)}
+        else:
+            schema[keyword] = part()
+    return schema
+
+
+def nested_value(chance: random.Random) -> Any:
+    """Return a small value of some levels."""
+    value: Any = chance.choice((1, "a", {}, []))
+    for _ in range(chance.choice((1, 2, 4, 6, 9))):
+        value = chance.choice(({"a": value}, {"b": value}, [value], {"a": value, "b": 1}, {"a": value, "b": value}))
+    return value

@@ -15,7 +15,7 @@ import pytest
 from fuzz.schema_grammar import hostile_schema, hostile_value
 from signet.kernel import parts
 from signet.kernel.parts import OverBudgetError, Parts, Spending
-from signet.kernel.schema_budget import MAX_STEPS, MAX_WORK, measure_value
+from signet.kernel.schema_work import MAX_STEPS, MAX_WORK, measure_value
 from signet.kernel.schemas import Contract
 
 PAIRS: Final = 1_200
@@ -211,3 +211,23 @@ def test_the_place_in_a_tagged_union_is_found_in_the_branch_that_was_meant(level
     assert not contract.is_valid(value)
     assert place.startswith("of.0.of.0.of.0")
     assert "x" in words
+
+
+def test_a_pattern_of_names_is_compiled_once_for_all_names() -> None:
+    """A large object under many patterns of names: each of its names is tried with each pattern."""
+    compiled: list[Any] = []
+
+    def draft(schema: Any, **more: Any) -> Any:
+        compiled.append(schema)
+        return jsonschema_rs.Draft202012Validator(schema, **more)
+
+    schema = {"patternProperties": {f"^(?=a).*{n}$": {"type": "integer"} for n in range(10)}}
+    parts = Parts(schema, draft, jsonschema_rs.Draft202012Validator(schema))
+    value = {f"a{n}": n for n in range(2_000)}
+    spending = Spending(MANY)
+
+    assert parts.keeps("", schema, value, spending)
+    assert len([one for one in compiled if "pattern" in one]) == 10
+    assert MANY - spending.left > 2_000 * 10 * 400
+    with pytest.raises(OverBudgetError):
+        parts.keeps("", schema, value, Spending(MAX_WORK))

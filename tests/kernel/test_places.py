@@ -23,7 +23,7 @@ from signet.kernel.errors import Fault
 from signet.kernel.outcome import Call, Outcome, PreparedCall
 from signet.kernel.pipeline import Pipeline
 from signet.kernel.places import marks_in_words, place_of_type, wrong_type
-from signet.kernel.schema_budget import measure_value
+from signet.kernel.schema_work import measure_value
 from signet.kernel.schemas import Contract, ContractError, SchemaRegistry
 from signet.kernel.server import QUIET_CONTEXT
 from signet.kernel.tools import NULL_CONTEXT, Tool, Toolbox

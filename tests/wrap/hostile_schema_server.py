@@ -32,12 +32,58 @@ DOUBLING = {
     },
 }
 PATTERNS = {"type": "object", "properties": {f"p{n}": {"pattern": f"{n}\\p{{L}}{{200}}"} for n in range(100)}}
+PARTS = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(26)}
+TWINS = {
+    "type": "object",
+    "$ref": "http://a/x",
+    "$defs": {
+        "one": {"$id": "http://a/x", "$ref": "#/$defs/d0", "$defs": {**PARTS, "d26": {"type": "object"}}},
+        "two": {"$id": "http://b/x", "type": "object"},
+    },
+}
+BUNDLE = {
+    "$id": "http://x/root",
+    "type": "object",
+    "$ref": "http://x/a0",
+    "$defs": {
+        **{
+            f"{name}{n}": {
+                "$id": f"http://x/{name}{n}",
+                "properties": {to: {"$ref": f"http://x/{to}{n + 1}"} for to in "ab"},
+            }
+            for name in "ab"
+            for n in range(18)
+        },
+        **{f"{name}18": {"$id": f"http://x/{name}18"} for name in "ab"},
+    },
+}
+BACK = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 8} for n in range(9)}
+for number, back in enumerate(BACK.values()):
+    back["additionalProperties"] = {"$ref": f"#/$defs/d{max(0, number - 1)}"}
+BACK_AND_FORTH = {
+    "type": "object",
+    "properties": {"b": {"$ref": "#/$defs/d8"}, "a": {"$ref": "#/$defs/d0"}},
+    "$defs": {**BACK, "d9": {"type": "object"}},
+}
+AGAIN = {"properties": {"x": {"$dynamicRef": "#n"}}}
+DYNAMIC = {
+    "$id": "http://a/root",
+    "$dynamicAnchor": "n",
+    "type": "object",
+    "$ref": "tree",
+    "anyOf": [{**AGAIN, "required": ["y"]}, {**AGAIN, "required": ["z"]}],
+    "$defs": {"t": {"$id": "http://a/tree", "$dynamicAnchor": "n", **AGAIN}},
+}
 ANY = {"type": "object"}
 TOOLS = [
     {"name": "filter", "inputSchema": CIRCLE},
     {"name": "nested", "inputSchema": ANY, "outputSchema": CIRCLE},
     {"name": "doubling", "inputSchema": DOUBLING},
     {"name": "patterns", "inputSchema": PATTERNS},
+    {"name": "dynamic", "inputSchema": DYNAMIC},
+    {"name": "twins", "inputSchema": TWINS},
+    {"name": "bundle", "inputSchema": BUNDLE},
+    {"name": "back-and-forth", "inputSchema": BACK_AND_FORTH},
     {"name": "promises", "inputSchema": ANY, "outputSchema": DOUBLING},
     {"name": "fine", "inputSchema": ANY},
 ]

@@ -39,11 +39,14 @@ def most_memory_kb(server: Server) -> int:
 
 
 def test_a_tool_over_its_budget_is_told_by_name_and_the_others_are_served(server: Server) -> None:
-    assert names(server) == ["filter", "nested", "fine"]
+    assert names(server) == ["filter", "nested", "dynamic", "fine"]
     assert server.ask("GET", "/readyz").status == 200
     for tool, side, why in (
         ("doubling", "input", OFTEN),
         ("patterns", "input", DEAR),
+        ("twins", "input", OFTEN),
+        ("bundle", "input", DEAR),
+        ("back-and-forth", "input", OFTEN),
         ("promises", "output", OFTEN),
     ):
         way = f"--validation {tool}=off of wrap, or validation in signet.toml, serves it"
@@ -60,6 +63,19 @@ def test_a_nested_value_is_refused_and_its_neighbours_are_answered(server: Serve
 
     assert refused.status == 400
     assert "f" in refused.json()["error"]["message"]
+    assert server.ask("GET", "/healthz").status == 200
+    assert most_memory_kb(server) < MEMORY_KB
+
+
+@pytest.mark.parametrize("levels", [3, 26, 150])
+def test_a_value_whose_references_are_dynamic_is_refused_and_its_neighbours_are_answered(
+    server: Server, levels: int
+) -> None:
+    value: dict[str, Any] = {}
+    for _ in range(levels):
+        value = {"x": value}
+
+    assert server.post("/api/tools/dynamic", value).status == 400
     assert server.ask("GET", "/healthz").status == 200
     assert most_memory_kb(server) < MEMORY_KB
 
@@ -90,7 +106,7 @@ def test_an_honest_value_of_many_levels_is_checked_as_it_was(server: Server, lev
 @pytest.mark.parametrize("mode", ["off", "shadow", "relax"])
 def test_the_operator_may_have_it_served_unchecked(mode: str) -> None:
     with served(f"--validation=patterns={mode}", f"--validation=promises={mode}") as running:
-        assert names(running) == ["filter", "nested", "patterns", "promises", "fine"]
+        assert names(running) == ["filter", "nested", "patterns", "dynamic", "promises", "fine"]
         assert running.post("/api/tools/patterns", {"p1": "anything"}).status == 200
         assert running.post("/api/tools/promises", {}).status == 200
         assert running.post("/api/tools/doubling", {}).status == 404

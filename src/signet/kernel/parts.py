@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from .schema_budget import MAX_WORK, SchemaBudget, ValueSize, measure_value, part_at
+from .schema_budget import SchemaBudget, pattern_work
+from .schema_references import part_at
+from .schema_work import MAX_WORK, ValueSize, measure_value
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, Registry
@@ -35,6 +37,10 @@ CALL_WORK: Final = 400
 """The work of looking at one part of a value without the validator."""
 MEASURE_WORK: Final = 8
 """The work of measuring one part of a value."""
+PATTERN_WORK: Final = 5_000
+"""The work of compiling one pattern of names."""
+COUNT_WORK: Final = 500
+"""The work of counting what one part of a schema costs."""
 COMPILED_PER_WORK: Final = 8
 """The bytes of a compiled schema that take one unit of work to be made."""
 RUN_LENGTH: Final = 4_096
@@ -66,6 +72,8 @@ class Spending:
 
     def __init__(self, work: int) -> None:
         self.left = work
+        self.measured: tuple[Any, ValueSize] | None = None
+        """The value that was measured last, and its size."""
 
     def spend(self, work: int) -> None:
         """Count some work; raise OverBudgetError if so much is not left."""
@@ -126,6 +134,14 @@ class Parts:
             found = self._compiled(key, {"items": part} if of_items else part, spending, registry=self._registry)
         return cast("Draft202012Validator", found)
 
+    def budget_from(self, part: dict[str, Any], spending: Spending) -> SchemaBudget:
+        """Return the budget of the schema for a validator that begins with a part of it."""
+        is_known = self.budget.knows(part)
+        budget = self.budget.from_part(part)
+        if not is_known:
+            spending.spend(budget.counted * COUNT_WORK)
+        return budget
+
     def _own(self, pointer: str, part: dict[str, Any], spending: Spending) -> Draft202012Validator:
         """Return the validator of the keywords of a part that do not look into arrays and objects."""
         key = f"={pointer}"
@@ -138,7 +154,11 @@ class Parts:
         """Compile a schema, and keep it for as long as there is room."""
         size = self.budget.compiled_bytes
         spending.spend(size // COMPILED_PER_WORK)
-        validator = self._draft(schema, **more)
+        try:
+            validator = self._draft(schema, **more)
+        except ValueError:
+            # A reference that leads nowhere if the validator begins here: nothing can be said about the value.
+            raise OverBudgetError from None
         _kept[self] = _kept.pop(self, 0) + size
         self._validators[key] = validator
         for oldest in list(_kept):
@@ -159,7 +179,7 @@ class Parts:
             return part is not False
         spending.spend(CALL_WORK)
         size = known_size or measured(value, spending)
-        work = self.budget.work_of(part, size)
+        work = self.budget_from(part, spending).work_of(size)
         is_lone = "$ref" in part and self._lone
         is_text = isinstance(value, str)
         if is_text and not is_lone and len(value) > part.get("maxLength", len(value)):
@@ -211,7 +231,7 @@ class Parts:
         """Yield each member or run of items of a value, with the schema for it and where that is."""
         if isinstance(value, dict):
             for name, inner in value.items():
-                yield from ((where, one, inner) for where, one in self.members(pointer, part, name))
+                yield from ((where, one, inner) for where, one in self.members(pointer, part, name, spending))
             return
         first = part.get("prefixItems", part["items"] if isinstance(part.get("items"), list) else ())
         where = "prefixItems" if "prefixItems" in part else "items"
@@ -229,7 +249,7 @@ class Parts:
             yield from self._run(pointer, part, items[start : start + RUN_LENGTH], spending)
 
     def _run(self, pointer: str, part: Any, run: list[Any], spending: Spending) -> Iterator[tuple[str, Any, Any]]:
-        work = self.budget.work_of(part, measured(run, spending))
+        work = self.budget_from(part, spending).work_of(measured(run, spending))
         if work <= STEP_WORK:
             spending.spend(work)
             if not self.validator(pointer, spending, of_items=True).is_valid(run):
@@ -241,23 +261,37 @@ class Parts:
             for half in (run[: len(run) // 2], run[len(run) // 2 :]):
                 yield from self._run(pointer, part, half, spending)
 
-    def members(self, pointer: str, part: dict[str, Any], name: str) -> Iterator[tuple[str, Any]]:
+    def members(self, pointer: str, part: dict[str, Any], name: str, spending: Spending) -> Iterator[tuple[str, Any]]:
         """Yield the schemas for the member of a name, and where they are."""
         is_known = False
         if name in part.get("properties", ()):
             is_known = True
             yield f"{pointer}/properties/{escaped(name)}", part["properties"][name]
         for pattern, one in part.get("patternProperties", {}).items():
-            if self._draft({"pattern": pattern}).is_valid(name):
+            if self._matches(pattern, name, spending):
                 is_known = True
                 yield f"{pointer}/patternProperties/{escaped(pattern)}", one
         if not is_known and "additionalProperties" in part:
             yield f"{pointer}/additionalProperties", part["additionalProperties"]
 
+    def _matches(self, pattern: str, name: str, spending: Spending) -> bool:
+        key = f"~{pattern}"
+        found = self._validators.get(key)
+        if found is None:
+            spending.spend(PATTERN_WORK)
+            found = self._validators[key] = self._draft({"pattern": pattern})
+        spending.spend(CALL_WORK + pattern_work(pattern).of(ValueSize(1, len(name), 1, 0, 1, 1)))
+        return cast("bool", found.is_valid(name))
+
 
 def measured(value: Any, spending: Spending, most: int = STEP_WORK) -> ValueSize:
     """Return the size of a value, and count what it took to measure it."""
+    last = spending.measured
+    if last is not None and last[0] is value:
+        return last[1]
     size = measure_value(value, most)
+    if most >= STEP_WORK:
+        spending.measured = value, size
     spending.spend(size.effort * MEASURE_WORK)
     return size
 

@@ -20,10 +20,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Union
 import msgspec
 
 from .parts import CALL_WORK, OverBudgetError, Parts, Spending, escaped, measured, plausible, pointer_of
-from .schema_budget import MAX_WORK, part_at
+from .schema_references import part_at
+from .schema_work import MAX_WORK
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError
+
+    from .schema_work import ValueSize
 
 __all__ = [
     "Mark",
@@ -181,7 +184,7 @@ class _Search:
         limit = max(self._budget, ALWAYS_LIGHT)
         self._spending.spend(CALL_WORK)
         size = measured(instance, self._spending, limit)
-        if size.weight <= limit and self._parts.budget.error_work(schema, size) <= MAX_ERROR_WORK:
+        if size.weight <= limit and self._error_work(schema, size) <= MAX_ERROR_WORK:
             self._budget -= size.weight
             validator = self._parts.validator(pointer, self._spending)
             yield from (
@@ -198,6 +201,9 @@ class _Search:
             if reason:
                 keyword = "maxItems" if isinstance(instance, list) else "maxLength"
             yield path, msgspec.json.encode(instance).decode() + reason, (keyword, instance)
+
+    def _error_work(self, schema: Any, size: ValueSize) -> int:
+        return self._parts.budget_from(schema, self._spending).error_work(size)
 
     def _in_parts(self, pointer: str, schema: Any, instance: Any, path: Path) -> Iterator[Finding]:
         if not isinstance(schema, dict):

@@ -12,30 +12,25 @@ other reference: one that leads on is followed as often as it is met.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
-from itertools import chain
+from functools import cached_property, lru_cache
 from math import isqrt
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
+
+from .schema_references import METASCHEMA, REFERENCES, References, all_values
+from .schema_work import NOTHING, ValueSize, Work, one_level
 
 if TYPE_CHECKING:
     from .pattern_size import PatternSize
 
 __all__ = [
     "MAX_COMPILED_BYTES",
-    "MAX_STEPS",
-    "MAX_WORK",
     "MOST_BYTES",
     "THREAD_WORK",
     "SchemaBudget",
-    "ValueSize",
-    "Work",
     "check_budget",
-    "measure_value",
-    "part_at",
+    "pattern_work",
 ]
 
-MAX_WORK: Final = 5_000_000
-"""The work of one check on the event loop: 50 ms."""
 THREAD_WORK: Final = 200_000_000
 """The work of one check in a thread, in steps between which others go on: 2 s."""
 MAX_PER_VALUE: Final = 50_000
@@ -49,8 +44,6 @@ MOST_BYTES: Final = 1 << 20
 """The largest text of a schema."""
 MAX_DEPTH: Final = 200
 
-WORK_PER_BYTE: Final = 12
-"""The work for one byte of JSON where a part of a value costs one unit: long numbers cost most."""
 CIRCLE_WORK: Final = 10
 """The work of a reference that leads back: what was found is looked up, or remembered."""
 UNIQUE_WORK: Final = 15
@@ -63,120 +56,80 @@ ERROR_WORK: Final = 20
 MAX_DOUBLINGS: Final = 40
 ENUM_WORK: Final = {str: 1, int: 9, float: 100}
 OTHER_ENUM_WORK: Final = 10
-MAX_STEPS: Final = 2_000
-"""How far a pattern that looks around is tried on one text; a text that needs more does not match."""
-
 IN_PLACE: Final = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "extends")
 """The keywords whose schemas look at the same value: one schema, or a list of them."""
 BY_NAME: Final = ("dependentSchemas", "dependencies")
 """The keywords that have a schema of the same value for each name."""
-REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 COUNTED: Final = ("required", "dependentRequired", "dependencies")
 UNEVALUATED: Final = ("unevaluatedProperties", "unevaluatedItems")
 ARRAY_LISTS: Final = ("items", "prefixItems")
-
-
-NUMBERS: Final = (int, float)
-LARGE: Final = 1 << 63
-LEVEL_EFFORT: Final = 40
-LARGE_FLOAT_VALUES: Final = 20
-"""The ordinary numbers that a very large one takes as long as; for integers it is the square of its words."""
-
-
-class ValueSize(NamedTuple):
-    """How large a value is."""
-
-    values: int
-    """Its parts; a very long number counts as many."""
-    chars: int
-    """The characters of its texts and names."""
-    strings: int
-    names: int
-    levels: int
-    """How deeply it is nested."""
-    effort: int
-    """What it took to measure it, in parts."""
-
-    @property
-    def weight(self) -> int:
-        """Return the number of its parts and names, and of the KiB of its texts."""
-        return self.values + self.names + (self.chars >> 10)
-
-
-class Work(NamedTuple):
-    """The most work for one part of a value, and all that is below it on one path."""
-
-    per_value: int = 1
-    per_char: int = 0
-    fancy: int = 0
-    """The patterns that look around, and are tried on one text."""
-    circles: int = 0
-    """The references back into a circle that look at one part of a value."""
-    depth: int = 0
-    """How far down the schema looks before all references lead back."""
-
-    def __add__(self, other: object) -> Work:
-        """Return the work of two schemas for the same part."""
-        if not isinstance(other, Work):
-            return NotImplemented
-        return Work(
-            min(self.per_value + other.per_value, TOO_MUCH),
-            min(self.per_char + other.per_char, TOO_MUCH),
-            min(self.fancy + other.fancy, TOO_MUCH),
-            min(self.circles + other.circles, TOO_MUCH),
-            max(self.depth, other.depth),
-        )
-
-    def __or__(self, other: Work) -> Work:
-        """Return the work of two schemas for different parts."""
-        return Work(*map(max, self, other))
-
-    def times(self, factor: int) -> Work:
-        """Return the work of a schema that looks so many times."""
-        value, char, fancy, circles = (min(amount * factor, TOO_MUCH) for amount in self[:4])
-        return Work(value, char, fancy, circles, self.depth)
-
-    def of(self, size: ValueSize) -> int:
-        """Return the work for a value."""
-        values, chars, texts = size.values, size.chars, size.strings + size.names
-        return self.per_value * values + self.per_char * chars + self.fancy * MAX_STEPS * (5 * texts + chars // 10)
-
-    @property
-    def free_bytes(self) -> int:
-        """Return the size of JSON up to which no value can cost more than may be spent on the event loop."""
-        return MAX_WORK // (WORK_PER_BYTE * self.per_value + self.per_char + 2 * MAX_STEPS * self.fancy + 1)
-
-
-NOTHING: Final = Work(0)
-TOO_MUCH: Final = 1 << 40
+EVERY_MEMBER: Final = ("additionalProperties", "propertyNames", "unevaluatedProperties")
+EVERY_ITEM: Final = ("contains", "additionalItems", "unevaluatedItems")
+METASCHEMA_WORK: Final = 500
 
 
 class SchemaBudget:
     """What the parts of one schema cost; each part is counted once."""
 
-    def __init__(self, schema: Any) -> None:
+    def __init__(
+        self, schema: Any, entry: Any = None, references: References | None = None, known: dict[int, Work] | None = None
+    ) -> None:
+        """Take a schema, the part with which the validator begins, and what is known of the parts of the schema."""
         self._root = schema
-        self.compiled_bytes = _compiled_bytes(schema)
-        """The memory that it takes when it is compiled."""
-        self._known: dict[int, Work] = {}
-        self._begun: set[int] = set()
+        self._entry = schema if entry is None else entry
+        self._references = references or References(schema)
+        self._known = {} if known is None else known
+        known_before = len(self._known)
+        self._begun: dict[int, int] = {}
+        """The parts that are being counted, with the levels that are above them."""
+        self._level = 0
+        self._turns_in_place = False
+        """Whether a reference leads back without leaving the part of the value that is looked at."""
+        self._is_unevaluated = False
         self._circles: dict[int, Any] = {}
         """The parts to which a reference leads back."""
-        self._named = dict(_names(schema))
+        self._parts: dict[int, SchemaBudget] = {}
         self._is_deep = False
         """Whether a value may be looked at again for each level above it."""
-        whole = self.of(schema)
+        whole = self.of(self._entry)
         for part in list(self._circles.values()):
-            one = self.of(part)
-            whole += one.times(max(1, one.depth))
+            whole += self.of(part).again
         self.work = whole
         self.loops = max((self.of(part).circles for part in self._circles.values()), default=0)
         """In how many ways a reference leads back from one part of a value to one part of that."""
+        self.counted = len(self._known) - known_before
+        """The parts of the schema that were counted for it."""
+        if self._circles:
+            self._known = {}
 
-    def error_work(self, part: Any, size: ValueSize) -> int:
+    @cached_property
+    def compiled_bytes(self) -> int:
+        """The memory that the schema takes when it is compiled."""
+        return _compiled_bytes(self._root, self._references)
+
+    def knows(self, part: Any) -> bool:
+        """Whether the budget for a validator that begins with a part has been counted."""
+        return part is self._entry or id(part) in self._parts
+
+    def from_part(self, part: Any) -> SchemaBudget:
+        """Return the budget of the schema for a validator that begins with a part of it.
+
+        Which references lead back, so that what they lead to is remembered, depends on where the validator begins.
+        """
+        if part is self._entry:
+            return self
+        if id(part) not in self._parts:
+            # Without a circle, a part costs the same wherever the validator begins.
+            known = None if self._circles else self._known
+            self._parts[id(part)] = SchemaBudget(self._root, part, self._references, known)
+        return self._parts[id(part)]
+
+    def error_work(self, size: ValueSize) -> int:
         """Return the work of collecting all errors of a value: nothing is remembered, and every branch is looked at."""
-        work = ERROR_WORK * self.of(part).of(size)
-        return work * self.loops ** min(size.levels, MAX_DOUBLINGS) if self.loops > 1 else work
+        return ERROR_WORK * self.work.of(size) * self._branches(size.levels)
+
+    def _branches(self, levels: int) -> int:
+        return int(self.loops ** min(levels, MAX_DOUBLINGS)) if self.loops > 1 else 1
 
     @property
     def is_deep(self) -> bool:
@@ -184,36 +137,60 @@ class SchemaBudget:
         return self._is_deep and bool(self._circles)
 
     @property
+    def _is_forgetful(self) -> bool:
+        """Whether what is found at a part of a value may not be remembered."""
+        return self.loops > 1 and (self._is_unevaluated or self._is_odd)
+
+    @property
+    def _is_odd(self) -> bool:
+        """Whether nobody knows which references lead back, or one leads back to the same part of a value."""
+        return self._turns_in_place or not self._references.is_certain
+
+    @property
     def free_bytes(self) -> int:
         """Return the size of JSON up to which no value can cost more than may be spent on the event loop."""
         free = self.work.free_bytes
+        if self._is_forgetful:
+            return min(free, 1)
         return min(free, isqrt(2 * free)) if self.is_deep else free
 
-    def work_of(self, part: Any, size: ValueSize) -> int:
-        """Return the work of checking a value of some size by a part of the schema."""
-        work = self.of(part).of(size) if part is not self._root else self.work.of(size)
+    def work_of(self, size: ValueSize) -> int:
+        """Return the work of checking a value of some size."""
+        work = self.work.of(size)
+        if self._is_forgetful:
+            work *= self._branches(size.levels * (len(self._circles) if self._is_odd else 1))
         return work * size.levels if self.is_deep else work
 
     def of(self, part: Any, depth: int = 0) -> Work:
         """Return the work for a part of the schema."""
         if not isinstance(part, dict):
             return Work()
+        if part is METASCHEMA:
+            return one_level(METASCHEMA_WORK)
         key = id(part)
         known = self._known.get(key)
         if known is not None:
             return known
         if key in self._begun:
             self._circles[key] = part
-            return Work(CIRCLE_WORK, circles=1)
+            self._turns_in_place = self._turns_in_place or self._begun[key] == self._level
+            return one_level(CIRCLE_WORK, circles=1)
         if depth > MAX_DEPTH:
             raise ValueError(f"it is nested deeper than {MAX_DEPTH}")
-        self._begun.add(key)
-        same = self._own(part) + self._in_place(part, depth + 1)
+        self._begun[key] = self._level
+        same, inside = self._own(part), _Inside()
+        # In the order of the validator, which decides what references lead back.
+        for name in sorted(part):
+            same += self._in_place(name, part[name], depth + 1)
+            self._level += 1
+            self._below(name, part[name], depth + 1, inside)
+            self._level -= 1
         if any(name in part for name in UNEVALUATED):
-            same = same.times(3)
-        inside = self._members(part, depth + 1) | self._items(part, depth + 1)
-        self._begun.discard(key)
-        work = self._known[key] = same + inside._replace(depth=inside.depth + 1)
+            self._is_unevaluated = True
+            same = same.times(3)._replace(circles=same.circles)
+        del self._begun[key]
+        below = inside.work
+        work = self._known[key] = same + below._replace(levels=(0, *below.levels))
         return work
 
     def _own(self, part: dict[str, Any]) -> Work:
@@ -232,55 +209,48 @@ class SchemaBudget:
         chars = FORMAT_PER_CHAR if "format" in part else 0
         pattern = part.get("pattern")
         if not isinstance(pattern, str):
-            return Work(work, chars)
-        return Work(work, chars) + _pattern_work(pattern)
+            return one_level(work, chars)
+        return one_level(work, chars) + pattern_work(pattern)
 
-    def _in_place(self, part: dict[str, Any], depth: int) -> Work:
+    def _in_place(self, name: str, value: Any, depth: int) -> Work:
+        """Return the work for the schemas of a keyword that look at the same value."""
         work = NOTHING
-        for key in IN_PLACE:
-            for one in _listed(part.get(key)):
-                work += self.of(one, depth)
-        for key in BY_NAME:
-            for one in _values(part.get(key)):
-                work += self.of(one, depth)
-        for key in REFERENCES:
-            if key in part:
-                work += self.of(self._target(part[key]), depth)
-        return work
-
-    def _members(self, part: dict[str, Any], depth: int) -> Work:
-        """Return the work for a member of an object."""
-        work = NOTHING
-        for one in _values(part.get("properties")):
-            work |= self.of(one, depth)
-        patterns = part.get("patternProperties")
-        for pattern, one in patterns.items() if isinstance(patterns, dict) else ():
-            work += _pattern_work(pattern) + self.of(one, depth)
-        for key in ("additionalProperties", "propertyNames", "unevaluatedProperties"):
-            if key in part:
-                work += self.of(part[key], depth)
-        return work
-
-    def _items(self, part: dict[str, Any], depth: int) -> Work:
-        """Return the work for an item of an array."""
-        work = NOTHING
-        for key in ARRAY_LISTS:
-            for one in _listed(part.get(key)):
+        if name in REFERENCES:
+            # The validator follows one of them.
+            for one in self._references.targets(value):
                 work |= self.of(one, depth)
-        for key in ("contains", "additionalItems", "unevaluatedItems"):
-            if key in part:
-                work += self.of(part[key], depth)
+            return work
+        for one in _listed(value) if name in IN_PLACE else _values(value) if name in BY_NAME else ():
+            work += self.of(one, depth)
         return work
 
-    def _target(self, reference: Any) -> Any:
-        """Return what a reference inside of the schema leads to; None if it leads nowhere."""
-        if not isinstance(reference, str):
-            return None
-        base, _, fragment = reference.partition("#")
-        part = self._named.get(base.rpartition("/")[2]) if base else self._root
-        if fragment and not fragment.startswith("/"):
-            return self._named.get(f"#{fragment}")
-        return part_at(part, fragment)
+    def _below(self, name: str, value: Any, depth: int, inside: _Inside) -> None:
+        """Add the work for the schemas of a keyword that look at a member of an object, or at an item of an array."""
+        if name == "properties":
+            for one in _values(value):
+                inside.member |= self.of(one, depth)
+        elif name in ARRAY_LISTS:
+            for one in _listed(value):
+                inside.item |= self.of(one, depth)
+        elif name == "patternProperties":
+            for pattern, one in sorted(value.items()) if isinstance(value, dict) else ():
+                inside.members += pattern_work(pattern) + self.of(one, depth)
+        elif name in EVERY_MEMBER:
+            inside.members += self.of(value, depth)
+        elif name in EVERY_ITEM:
+            inside.items += self.of(value, depth)
+
+
+class _Inside:
+    """The work for what is in a value: for its members and for its items."""
+
+    def __init__(self) -> None:
+        self.member = self.members = self.item = self.items = NOTHING
+        """The work of the dearest schema of one member or item, and of those that look at all of them."""
+
+    @property
+    def work(self) -> Work:
+        return (self.member + self.members) | (self.item + self.items)
 
 
 def check_budget(schema: Any, size: int, most: int = MAX_PER_VALUE) -> SchemaBudget:
@@ -301,72 +271,27 @@ def check_budget(schema: Any, size: int, most: int = MAX_PER_VALUE) -> SchemaBud
     return budget
 
 
-def _compiled_bytes(schema: Any) -> int:
+def _compiled_bytes(schema: Any, references: References) -> int:
     """Return about how much memory a schema takes when it is compiled."""
-    size = 0
+    sizes: dict[int, int] = {}
     patterns: set[str] = set()
-    for part in _all_values(schema):
-        size += OBJECT_BYTES if isinstance(part, dict) else OTHER_BYTES
-        if isinstance(part, dict):
+    size = 0
+    for part in all_values(schema):
+        is_object = isinstance(part, dict)
+        size += OBJECT_BYTES if is_object else OTHER_BYTES
+        if is_object:
+            sizes[id(part)] = OBJECT_BYTES + OTHER_BYTES * len(part)
             patterns.update(_patterns(part))
-    return size + sum(_sized(one).program_bytes for one in patterns)
+    programs = sum(_sized(one).program_bytes for one in patterns)
+    if references.has_ids and size + programs <= MAX_COMPILED_BYTES:
+        size = max(size, references.reached(sizes, MAX_COMPILED_BYTES))
+    return size + programs
 
 
-def measure_value(value: Any, most: int) -> ValueSize:
-    """Return the size of a value, with which the work of a check grows; stop behind so many parts.
-
-    Level by level: a call for each part would take longer than its check.
-    """
-    parts = chars = strings = names = surplus = levels = narrow = 0
-    level = [value]
-    while level:
-        levels += 1
-        parts += len(level)
-        if len(level) == 1 and level[0].__class__ is list and parts + len(level[0]) <= most:
-            # A long chain of lists: each is the next level.
-            narrow += 1
-            level = level[0]
-            continue
-        texts = [part for part in level if part.__class__ is str]
-        dicts = [part for part in level if part.__class__ is dict]
-        lists = [part for part in level if part.__class__ is list]
-        strings += len(texts)
-        names += sum(map(len, dicts))
-        chars += sum(map(len, texts)) + sum(map(len, chain.from_iterable(dicts)))
-        if len(texts) + len(dicts) + len(lists) < len(level):
-            surplus += sum(
-                [_surplus(part) for part in level if part.__class__ in NUMBERS and not -LARGE < part < LARGE]
-            )
-        below = sum(map(len, dicts)) + sum(map(len, lists))
-        if parts + below > most:
-            parts += below
-            break
-        level = list(chain.from_iterable((*lists, *map(dict.values, dicts))))
-    return ValueSize(parts + surplus, chars, strings, names, levels, parts + narrow + (levels - narrow) * LEVEL_EFFORT)
-
-
-def _surplus(number: float) -> int:
-    """Return how many more ordinary numbers a very large one takes as long as."""
-    return (number.bit_length() >> 6) ** 2 if isinstance(number, int) else LARGE_FLOAT_VALUES
-
-
-def part_at(part: Any, pointer: str) -> Any:
-    """Return the part of a schema at a JSON pointer, as it stands in a URI; None where there is none."""
-    from urllib.parse import unquote
-
-    for key in unquote(pointer).split("/")[1:]:
-        name = key.replace("~1", "/").replace("~0", "~")
-        if isinstance(part, list):
-            is_place = name.isdecimal() and len(name) <= len(str(MOST_BYTES)) and int(name) < len(part)
-            part = part[int(name)] if is_place else None
-        else:
-            part = part.get(name) if isinstance(part, dict) else None
-    return part
-
-
-def _pattern_work(pattern: str) -> Work:
+def pattern_work(pattern: str) -> Work:
+    """Return the work of trying a pattern on a text."""
     size = _sized(pattern)
-    return Work(1, 1 + size.atoms // 2, int(size.is_fancy))
+    return one_level(1, 1 + size.atoms // 2, int(size.is_fancy))
 
 
 @lru_cache(maxsize=1024)
@@ -384,15 +309,7 @@ def _enum_work(values: Any) -> int:
     kinds = set(map(type, values))
     if len(kinds) == 1 and kinds <= {str, int}:
         return 1
-    return sum(ENUM_WORK.get(type(value), OTHER_ENUM_WORK) for value in _all_values(values))
-
-
-def _all_values(value: Any) -> Iterator[Any]:
-    unseen = [value]
-    while unseen:
-        part = unseen.pop()
-        yield part
-        unseen += part if isinstance(part, list) else part.values() if isinstance(part, dict) else ()
+    return sum(ENUM_WORK.get(type(value), OTHER_ENUM_WORK) for value in all_values(values))
 
 
 def _patterns(part: dict[str, Any]) -> Iterator[str]:
@@ -411,16 +328,5 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _values(value: Any) -> list[Any]:
-    return list(value.values()) if isinstance(value, dict) else []
-
-
-def _names(schema: Any) -> Iterator[tuple[str, Any]]:
-    """Yield each part of a schema that has a name, by its anchor or by the end of its id."""
-    for part in _all_values(schema):
-        if isinstance(part, dict):
-            for key in ("$anchor", "$dynamicAnchor"):
-                if isinstance(part.get(key), str):
-                    yield f"#{part[key]}", part
-            for key in ("$id", "id"):
-                if isinstance(part.get(key), str):
-                    yield part[key].partition("#")[0].rpartition("/")[2], part
+    """Return the members of an object in the order of the validator."""
+    return [value[name] for name in sorted(value)] if isinstance(value, dict) else []

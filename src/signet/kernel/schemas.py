@@ -22,7 +22,8 @@ import msgspec
 from .arguments import ArgumentNames, names_in, plain_view, without_nulls
 from .parts import OverBudgetError, Parts, Spending
 from .places import Mark, Place, Violation, find_places, find_violations
-from .schema_budget import MAX_STEPS, MAX_WORK, check_budget
+from .schema_budget import check_budget
+from .schema_work import MAX_STEPS, MAX_WORK
 
 if TYPE_CHECKING:
     from os import PathLike
