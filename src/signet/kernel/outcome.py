@@ -45,6 +45,8 @@ class Call(msgspec.Struct, frozen=True):
     """The client's name for this call: a call with the same name is answered, not run again."""
     trace: str = ""
     """The `traceparent` of the call, if its client sent one."""
+    size: int = 0
+    """The bytes of the JSON in which the arguments came, and what came beside them; 0 where they came as values."""
 
 
 class PreparedCall(msgspec.Struct, frozen=True):

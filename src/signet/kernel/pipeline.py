@@ -172,7 +172,8 @@ class Pipeline:
             arguments = without_nulls(arguments, names.optional - tool.keeps_nulls) if has_nulls else arguments
         contract = io.input_validator
         # No value that is so small can be dear to check.
-        is_valid = contract.is_valid_at_once if len(encode(arguments)) <= contract.free_bytes else contract.is_valid
+        is_small = (call.size or len(encode(arguments))) <= contract.free_bytes
+        is_valid = contract.is_valid_at_once if is_small else contract.is_valid
         if fault is None and checks and not is_valid(arguments):
             arguments = arguments if tool.relays else tool.tidied(without_nulls(arguments))
             places = contract.places(arguments)
