@@ -49,6 +49,11 @@ class Tally:
     calls: int
     elapsed_s: float
 
+    @property
+    def per_s(self) -> float:
+        """The calls per second."""
+        return self.calls / self.elapsed_s
+
 
 def call_of(job: Job) -> Call | RestCall:
     """Return the kind of call that the path of a job takes."""

@@ -78,6 +78,8 @@ class Relayed(msgspec.Struct, frozen=True):
     """Whether it is a JSON-RPC error instead of a result."""
     is_final: bool = True
     """Whether it ends the call; a question to the caller does not."""
+    is_single: bool = False
+    """Whether it is known that no two of its members have one name."""
     in_era: Callable[[Relayed, bool], bytes] | None = None
     """Return the body as the modern era (True) or the handshake era (False) writes it."""
 
