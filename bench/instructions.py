@@ -19,7 +19,7 @@ from bench.checkouts import Checkout, Road, chosen, compile_modules, load_of, pa
 from bench.contenders import Contender
 from bench.frames import SMALL, Call, WrongAnswerError
 from bench.pipe import opened
-from bench.process import environment, served
+from bench.process import environment, serving
 
 __all__ = ["Count", "main", "table"]
 
@@ -86,9 +86,9 @@ def _of_run(road: Road, checkout: Checkout, calls: int) -> int:
             with opened(replace(server, stdio=_counted(folder, server.stdio))) as pipe:
                 pipe.sequence(Call.of(SMALL), RUN_S, calls)
         else:
-            with served(replace(server, http=_counted(folder, server.http))) as (_, port):
-                with contextlib.closing(load_of(road, port, 1)) as load:
-                    load.run(RUN_S, calls)
+            counted = replace(server, http=_counted(folder, server.http))
+            with serving(counted) as port, contextlib.closing(load_of(road, port, 1)) as load:
+                load.run(RUN_S, calls)
         return _total(folder)
 
 

@@ -119,9 +119,7 @@ def main() -> int:
     """Measure every chosen row, print the table, and return 1 if a row is slower."""
     parser = parser_of("versions", "Measure two checkouts in windows by turns.")
     parser.add_argument("--pairs", type=int, default=PAIRS, help="pairs of windows of each row (default: %(default)s)")
-    parser.add_argument(
-        "--window", type=float, default=WINDOW_S, help="seconds of a window (default: %(default)s)"
-    )
+    parser.add_argument("--window", type=float, default=WINDOW_S, help="seconds of a window (default: %(default)s)")
     args = parser.parse_args()
     pair, roads = chosen(args)
     compile_modules(pair)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from .schema_budget import MAX_COMPILED_BYTES, SchemaBudget, ValueSize, measure_value, part_at
+from .work import OverBudgetError, Spending
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, Registry
@@ -20,9 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CALL_WORK",
     "STEP_WORK",
-    "OverBudgetError",
     "Parts",
-    "Spending",
     "escaped",
     "measured",
     "plausible",
@@ -53,23 +52,6 @@ LOOKING: Final = frozenset(
 """The keywords that look at all of an array or object at once."""
 LONE_REFERENCE: Final = ("draft-04", "draft-06", "draft-07")
 """The drafts in which a reference has no keywords beside it."""
-
-
-class OverBudgetError(Exception):
-    """A value takes more work to be checked than may be spent on it."""
-
-
-class Spending:
-    """The work that may still be spent on one check."""
-
-    def __init__(self, work: int) -> None:
-        self.left = work
-
-    def spend(self, work: int) -> None:
-        """Count some work; raise OverBudgetError if so much is not left."""
-        self.left -= work
-        if self.left < 0:
-            raise OverBudgetError
 
 
 class Parts:

@@ -30,15 +30,13 @@ from .errors import (
 )
 from .gate import Gate, run_behind_gate
 from .outcome import Call, Outcome, PreparedCall, Relayed
-from .parts import OverBudgetError
-from .places import marks_in_words, place_of_type
 from .relayed import finish_relayed, oversized
-from .schema_budget import THREAD_WORK
 from .schemas import PREFIX, Contract, ContractError, SchemaRegistry, ToolIO
 from .tools import Tool, Toolbox, ToolsetRuntime
 from .validation import RULES, Mode
 from .waiting import Waiting
 from .wire import PIECE_BYTES, decode_in_chunks, encode
+from .work import THREAD_WORK, OverBudgetError
 
 if TYPE_CHECKING:
     import asyncio
@@ -191,7 +189,7 @@ class Pipeline:
             args = tool.read_again(arguments, error, is_lax=not enforces)
             if isinstance(args, msgspec.ValidationError):
                 # Arguments of the wrong type cannot be passed to the tool, whether the contract is enforced or not.
-                fault = tool.adapt_fault(bad_arguments(tool.name, [place_of_type(args)])).at("input")
+                fault = tool.adapt_fault(_wrong_type(tool, args)).at("input")
                 return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation, ignored=ignored)
         return PreparedCall(call, tool, io, args, shadow_violation or fault, ignored)
 
@@ -301,6 +299,8 @@ class Pipeline:
         if not tool.is_foreign:
             why = ContractError(contract.places(result), contract.violations(result) if self._explain else None)
             return tool.adapt_fault(broken_promise(tool.name, why)).at("output")
+        from .places import marks_in_words
+
         found = contract.violations(result)
         marks = [one.mark for one in found]
         why = ContractError([one.place for one in found], found if self._explain else None, marks)
@@ -356,6 +356,12 @@ class Pipeline:
                 observer.fault(outcome)
             fault.forget_frames()
         return outcome
+
+
+def _wrong_type(tool: Tool, error: msgspec.ValidationError) -> Fault:
+    from .places import place_of_type
+
+    return bad_arguments(tool.name, [place_of_type(error)])
 
 
 def _value_of(task: asyncio.Future[object]) -> object:

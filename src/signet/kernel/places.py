@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Union
 
 import msgspec
 
-from .parts import CALL_WORK, OverBudgetError, Parts, Spending, escaped, measured, plausible, pointer_of
-from .schema_budget import MAX_WORK, part_at
+from .parts import CALL_WORK, Parts, escaped, measured, plausible, pointer_of
+from .schema_budget import part_at
+from .work import MAX_WORK, OverBudgetError, Spending
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError

@@ -17,15 +17,14 @@ from itertools import chain
 from math import isqrt
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from .work import MAX_STEPS, MAX_WORK
+
 if TYPE_CHECKING:
     from .pattern_size import PatternSize
 
 __all__ = [
     "MAX_COMPILED_BYTES",
-    "MAX_STEPS",
-    "MAX_WORK",
     "MOST_BYTES",
-    "THREAD_WORK",
     "SchemaBudget",
     "ValueSize",
     "Work",
@@ -34,10 +33,6 @@ __all__ = [
     "part_at",
 ]
 
-MAX_WORK: Final = 5_000_000
-"""The work of one check on the event loop: 50 ms."""
-THREAD_WORK: Final = 200_000_000
-"""The work of one check in a thread, in steps between which others go on: 2 s."""
 MAX_PER_VALUE: Final = 50_000
 """The most work that a schema may ask for at one part of a value."""
 MAX_COMPILED_BYTES: Final = 32 << 20
@@ -63,8 +58,6 @@ ERROR_WORK: Final = 20
 MAX_DOUBLINGS: Final = 40
 ENUM_WORK: Final = {str: 1, int: 9, float: 100}
 OTHER_ENUM_WORK: Final = 10
-MAX_STEPS: Final = 2_000
-"""How far a pattern that looks around is tried on one text; a text that needs more does not match."""
 
 IN_PLACE: Final = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "extends")
 """The keywords whose schemas look at the same value: one schema, or a list of them."""
