@@ -67,7 +67,7 @@ repeat: $(TEST_STAMP) tools ## Run the tests ten times in a row with all cores b
 check: $(TEST_STAMP) ## Lint, format, types and the import rules
 	@$(CHECKS)
 
-attack: $(TEST_STAMP) ## Attack a server on loopback for 17 minutes and watch a bystander (ARGS="mixed --minutes 2")
+attack: $(TEST_STAMP) ## Attack a server on loopback for 18 minutes and watch a bystander (ARGS="mixed --minutes 2")
 	@$(BIN)/python scripts/attack.py $(ARGS)
 
 fuzz: $(TEST_STAMP) ## Fuzz every reader of outside bytes for 10 minutes and write docs/fuzzing.md (ARGS="--target wire --minutes 5")

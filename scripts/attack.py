@@ -7,6 +7,7 @@
     threads     slow calls of plain functions from one address, and calls that are left
     handshakes  2,400 TLS connections of seven addresses that say nothing
     unread      calls with answers of 15 MB that eight addresses do not read, over REST and in sessions
+    schemas     values, results and pages of tools whose schemas are dear to compile or to check
     mixed       valid calls through every door and every kind of hostile traffic, from many addresses at once
 
 Each part starts one server, prints a line every ten seconds, and stops the server by its process id. The exit status
@@ -31,11 +32,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from attack import starving
 from attack.clients import allow_descriptors, connect, post, read_answers
 from attack.observation import CALLS, MIB, Bystander, Observed
+from attack.schemas import ask_once, schemas, write_settings
+from attack.starving import ask
 from attack.traffic import HEAD, HOSTILE, STREAM, VALID, Kind
 from attack.trend import Sample, Trend
 from attack.wrapped_processes import starve
@@ -273,6 +277,7 @@ PARTS: dict[str, tuple[Callable[[Attack], None], float]] = {
     "threads": (starving.threads, 1),
     "handshakes": (handshakes, 1),
     "unread": (unread, 1),
+    "schemas": (schemas, 1),
     "mixed": (mixed, 10),
 }
 """Each part, and how many minutes it takes unless others are told."""
@@ -280,7 +285,7 @@ PARTS: dict[str, tuple[Callable[[Attack], None], float]] = {
 
 @contextlib.contextmanager
 def serving_for(name: str) -> Iterator[Server]:
-    """Run the server of a part: with TLS for handshakes, with a wrapped server for large answers."""
+    """Run the server of a part: with TLS for handshakes, with a wrapped server for large answers and schemas."""
     flags = ["--toolsets", f"plantuml,conformance,waiting,{starving.TOOLS}", "--call-timeout-s", "5"]
     with tempfile.TemporaryDirectory() as folder:
         if name == "handshakes":
@@ -291,7 +296,14 @@ def serving_for(name: str) -> Iterator[Server]:
             config = Path(folder) / "signet.toml"
             config.write_text(f'[servers.big]\ncommand = "{sys.executable}"\nargs = ["{large}"]\n')
             flags = ["--toolsets", "plantuml,conformance,waiting", "--config", str(config)]
+        if name == "schemas":
+            flags += ["--config", str(write_settings(Path(folder)))]
         with serving_limited(*flags) as server:
+            # The process of a wrapped server starts with the first call, and is no part of the attack.
+            if name == "schemas":
+                ask_once(server.port)
+            if name == "unread":
+                ask(server.port, "big_large", {"size": 1})
             yield server
 
 

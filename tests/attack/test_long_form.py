@@ -12,7 +12,7 @@ from attack.observation import Observed, until
 from processes import PATIENCE_S, ROOT, clean_env
 
 COMMAND = (sys.executable, str(ROOT / "scripts/attack.py"))
-PARTS = ["heads", "bodies", "busy", "processes", "threads", "handshakes", "unread", "mixed"]
+PARTS = ["heads", "bodies", "busy", "processes", "threads", "handshakes", "unread", "schemas", "mixed"]
 LINE = re.compile(r"^ +\d+ s +(\d+) requests +(\d+) errors of bystanders +[\d.]+ MiB +\d+ descriptors$", re.MULTILINE)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import subprocess
 import sys
 import threading
 from collections.abc import Coroutine
 from pathlib import Path
+from weakref import ref
 
 import pytest
 
@@ -68,6 +70,34 @@ def _refuse() -> None:
     from signet.kernel.errors import Code
 
     raise Fault(Code.NOT_FOUND, "of the view")
+
+
+class _SeenError(Exception):
+    """An error whose end can be seen."""
+
+
+def _raise_seen() -> None:
+    raise _SeenError
+
+
+def test_an_error_is_freed_with_its_last_reference() -> None:
+    async def test() -> None:
+        loop, freed = asyncio.get_running_loop(), asyncio.Event()
+        try:
+            await work(_raise_seen)
+        except _SeenError as error:
+            seen = ref(error, lambda _: loop.call_soon_threadsafe(freed.set))
+        # Its thread lets go of it soon after it was told.
+        await freed.wait()
+        assert seen() is None
+
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        run(test())
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def test_one_that_is_stuck_leaves_the_other_thread() -> None:

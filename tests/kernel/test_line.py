@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
-import pytest
-
-from signet.kernel.fair_turns import FairTurns
 from signet.kernel.line import Line
 from signet.kernel.shares import Shares
 
@@ -77,37 +72,3 @@ def test_who_is_dropped_is_not_next() -> None:
     assert [line.has("a"), line.has("b")] == [True, False]
     assert [line.next(), line.next()] == ["two", None]
     assert line.count == 0
-
-
-def test_a_turn_that_is_left_while_it_comes_goes_to_the_next() -> None:
-    async def scenario() -> list[bool]:
-        turns = FairTurns("things", 1)
-        await turns.take("a")
-        waiting = [asyncio.ensure_future(turns.take(holder)) for holder in ("a", "b", "c")]
-        await asyncio.sleep(0)
-        waiting[0].cancel()
-        turns.give_back("a")
-        waiting[1].cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
-        done = [not one.cancelled() for one in waiting]
-        turns.give_back("c")
-        return [*done, turns.held == 0, turns.waiting == 0]
-
-    assert asyncio.run(scenario()) == [False, False, True, True, True]
-
-
-@pytest.mark.parametrize("count", [1, 2])
-def test_many_that_are_cancelled_at_once_leave_nothing(count: int) -> None:
-    async def one(turns: FairTurns, holder: str) -> None:
-        try:
-            async with asyncio.timeout(0.01), turns.turn(holder):
-                await asyncio.sleep(0.004)
-        except TimeoutError:
-            pass
-
-    async def scenario() -> tuple[int, int]:
-        turns = FairTurns("things", count, 500)
-        await asyncio.gather(*(one(turns, f"holder {number % 7}") for number in range(300)))
-        return turns.held, turns.waiting
-
-    assert asyncio.run(scenario()) == (0, 0)

@@ -120,8 +120,9 @@ def test_no_pair_of_a_schema_and_a_value_takes_more_calls_than_the_budget(seed: 
             [0.5] * 200_000,
             [*[0.5] * 200_000, 2.5],
         ),
+        ({"properties": {"text": {"pattern": r"\S"}}}, {"text": "x" * (2 << 20)}, {"text": " " * (2 << 20)}),
     ],
-    ids=["a tree", "rows", "a choice beside rows", "a long text beside a pattern", "an enum"],
+    ids=["a tree", "rows", "a choice beside rows", "a long text beside a pattern", "an enum", "a text of 2 MiB"],
 )
 def test_an_honest_large_value_is_checked_to_its_end(schema: Any, good: Any, bad: Any) -> None:
     contract = Contract(schema, "")
@@ -146,6 +147,48 @@ def test_a_value_over_the_budget_is_refused_and_says_so() -> None:
     assert contract.places(value) == [
         ("", "is too large or nested too deeply to be checked: send less, or nest it less deeply")
     ]
+
+
+def test_a_text_that_is_too_long_for_its_schema_is_told_before_its_pattern_is_tried() -> None:
+    contract = Contract({"properties": {"text": {"pattern": "^[a-z]{1,64}$", "maxLength": 64}}}, "")
+
+    assert contract.places({"text": "x" * 1_000_000}) == [("text", f'"{"x" * 199}… is longer than 64 characters')]
+
+
+def test_the_length_beside_a_reference_of_an_older_draft_binds_nobody() -> None:
+    schema = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "properties": {"text": {"$ref": "#/definitions/text", "maxLength": 64}},
+        "definitions": {"text": {"pattern": "^[a-z]+$"}},
+    }
+    contract = Contract(schema, "", jsonschema_rs.Draft7Validator)
+
+    assert contract.is_valid({"text": "x" * 1_500_000}, MANY)
+
+
+def test_the_parts_of_all_schemas_together_are_kept_within_one_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    contracts = [Contract({"title": str(number), **ROWS}, "") for number in range(4)]
+    value = {"rows": [[1] * 20] * 20_000}
+    compiled: list[Any] = []
+    taken = parts.SchemaBudget(ROWS).compiled_bytes
+
+    def compile_counted(self: Parts, *args: Any, **named: Any) -> Any:
+        compiled.append(self)
+        return compile_part(self, *args, **named)
+
+    compile_part = Parts._compiled
+    monkeypatch.setattr(Parts, "_compiled", compile_counted)
+    contracts[0].is_valid(value, MANY)
+    each = len(compiled)
+    monkeypatch.setattr(parts, "KEPT_BYTES", 2 * each * taken)
+
+    for contract in contracts:
+        assert contract.is_valid(value, MANY)
+    assert contracts[3].is_valid(value, MANY)
+    assert len(compiled) == 4 * each, "what was used last is kept"
+
+    assert contracts[0].is_valid(value, MANY)
+    assert len(compiled) == 5 * each, "what was used longest ago was dropped"
 
 
 @pytest.mark.parametrize("levels", [8, 30])

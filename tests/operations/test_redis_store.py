@@ -21,6 +21,7 @@ from limit_harness import call, entered, tool
 from processes import PATIENCE_S, ROOT, run, serving, serving_command
 from redis_server import SERVICE, RedisServer, redis_cluster, redis_sentinel, redis_server, write_certificate
 from signet.app import open_log
+from signet.kernel.caller import CALLER, Caller
 from signet.kernel.errors import Fault
 from signet.kernel.gate import Entry
 from signet.kernel.outcome import Outcome
@@ -340,6 +341,24 @@ def test_every_key_has_a_time_to_live_and_a_hash_tag(redis: RedisServer) -> None
 
 
 # --- scripts, restarts, absence
+
+
+def test_of_those_who_wait_to_ask_the_caller_that_asks_least_is_next(redis: RedisServer) -> None:
+    order: list[str] = []
+
+    async def act(store: RedisStore) -> None:
+        async def ask(address: str) -> None:
+            CALLER.set(Caller(address=address))
+            await store.decide([Bucket(f"address:{address}", 1000, 60.0)])
+            order.append(address)
+
+        await asyncio.gather(*(ask("127.0.0.2") for _ in range(300)), ask("127.0.0.3"))
+
+    with_store(redis.url, act)
+
+    assert len(order) == 301
+    # Behind those that ran already, and those that ended with it.
+    assert order.index("127.0.0.3") < 100
 
 
 def test_a_server_that_was_restarted_learns_the_scripts_again(redis: RedisServer) -> None:

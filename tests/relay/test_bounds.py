@@ -10,17 +10,21 @@ from pathlib import Path
 import pytest
 from msgspec import Raw
 
+from signet.kernel.caller import Caller
 from signet.kernel.errors import Fault
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Toolbox
 from signet.relay.dialogue import Dialogue
 from signet.relay.link import LinkError
-from signet.relay.listing import Listed, Terms, list_tools
+from signet.relay.listing import Listed, Terms, list_tools, over_budget
 from signet.relay.messages import notification, request
 from signet.relay.pool import Pool
+from signet.relay.wrapped_server import MAX_IN_FLIGHT, MAX_WAITING
 from signet.transports import http
 from signet.transports.conversation import Conversation
 
+from .listing_link import ScriptedLink as ListingLink
+from .listing_link import caller, relay_of
 from .scripted_link import ScriptedLink, nothing, opened
 
 SCHEMAS = Path(__file__).parents[2] / "src/signet/schemas"
@@ -104,3 +108,48 @@ def test_a_client_on_stdio_that_does_not_read_misses_reports_alone() -> None:
         "notifications/tools/list_changed",
         "roots/list",
     ]
+
+
+def test_a_tool_whose_schema_finds_no_room_beside_the_others_is_over_its_budget() -> None:
+    """Each of these schemas is within the budget of one."""
+    schema = b'{"type":"object","properties":{"a":{"type":"string","pattern":"^(\\\\p{L}{90})$"}}}'
+    entries = [Raw(b'{"name":"t%d","inputSchema":%b}' % (number, schema)) for number in range(40)]
+    entries.append(Raw(b'{"name":"small","inputSchema":{"type":"object"}}'))
+
+    flaws = over_budget(entries)
+
+    dear = [number for number, found in enumerate(flaws) if found]
+    assert 8 < dear[0] < 39
+    assert dear == list(range(dear[0], 40))
+    assert flaws[39] == {"input": "the schemas of its server take more than 256 MiB when they are compiled"}
+
+
+def test_of_the_requests_to_a_server_each_caller_has_a_share_and_more_are_refused(tmp_path: Path) -> None:
+    async def run() -> None:
+        link = ListingLink()
+        link.is_silent = True
+        server = relay_of(tmp_path, {"s": [link]}, None).catalogue.servers[0]
+
+        async def asked(address: str, count: int) -> list[asyncio.Future[object]]:
+            """Ask, and return what does not wait or run."""
+            request = caller("tools/call", {"name": "t", "arguments": {}}, caller=Caller(address=address))
+            started = [asyncio.ensure_future(server.exchange("tools/call", request.raw, request)) for _ in range(count)]
+            tasks.extend(started)
+            for _ in range(20):
+                await asyncio.sleep(0)
+            return [one for one in started if one.done()]
+
+        tasks: list[asyncio.Future[object]] = []
+        refused = await asked("127.0.0.2", MAX_IN_FLIGHT + MAX_WAITING)
+        others = await asked("127.0.0.3", 1)
+        for one in tasks:
+            one.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+        assert (len(refused), others) == ((MAX_IN_FLIGHT + MAX_WAITING) // 2, [])
+        fault = refused[0].exception()
+        assert isinstance(fault, Fault)
+        assert (fault.name, fault.status) == ("TOO_MANY_CALLS", 503)
+        assert fault.message == "384 requests wait for s already: ask again when one has ended"
+
+    asyncio.run(run())

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Raw
 
 from lock.snapshots import TOOL, snapshot
 from processes import PATIENCE_S
 from signet.kernel.errors import Fault
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Toolbox
+from signet.relay.blocking import MAX_WAITING, BeingCompared
 from signet.relay.opening import LockError, open_relay
 from signet.relay.server_spec import Wrapping
 
@@ -150,3 +152,29 @@ def test_a_change_is_told_once_for_as_long_as_it_lasts_and_many_are_counted(tmp_
     assert len(told) == 102
     assert told[100] == "51 more changes"
     assert "destructiveHint" in told[101]
+
+
+def test_of_the_requests_that_wait_for_a_comparison_each_caller_has_a_share() -> None:
+    async def work() -> None:
+        compared = BeingCompared({}, [("tool", "read")])
+        named, others = Raw(b'{"name":"read"}'), Raw(b'{"name":"other"}')
+
+        async def waiting(count: int, holder: str) -> list[asyncio.Future[None]]:
+            asked = [compared.wait_for("tools/call", named, None, holder) for _ in range(count)]
+            started = [asyncio.ensure_future(one) for one in asked]
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            return [one for one in started if not one.done()]
+
+        alice, bob = await waiting(MAX_WAITING, "alice"), await waiting(MAX_WAITING, "bob")
+        await compared.wait_for("tools/call", others, None, "alice")
+        for one in alice:
+            one.cancel()
+        await asyncio.wait(alice)
+        again = await waiting(MAX_WAITING, "alice")
+        compared.settle({})
+        await asyncio.gather(*bob, *again)
+
+        assert (len(alice), len(bob), len(again)) == (32, 16, 24)
+
+    run(work())

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 from typing import Any
 
+import msgspec
+import pytest
 from msgspec import Raw
 
+from signet.kernel.caller import Caller, Principal
 from signet.kernel.channel import Session
+from signet.kernel.errors import Fault
+from signet.kernel.relay import RpcRequest
 from signet.kernel.wire import Frame
-from signet.relay.asking import MAX_ASKED
+from signet.relay import asking as held_calls
+from signet.relay.asking import MAX_ASKED, Rounds
 from signet.relay.conversation import Conversations
 from signet.relay.quiet_names import MAX_NAMES, QuietNames, key_of
 from signet.relay.subscriptions import MAX_BYTES, Listener, SubscriptionShares
@@ -173,5 +180,38 @@ def test_callers_have_shares_in_open_questions() -> None:
         assert not asker.ask(nothing, other, "roots/list", Raw(b"{}"))[1].done()
         asker.end("greedy")
         await until(lambda: len(asker._asked) == 1)
+
+    asyncio.run(run())
+
+
+def test_a_caller_with_its_share_of_held_calls_loses_its_own_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(held_calls, "MAX_HELD", 3)
+
+    async def run() -> None:
+        link = ScriptedLink()
+        dialogue = await opened(link, nothing)
+        rounds = Rounds(nothing)
+
+        def calling_as(name: str) -> RpcRequest:
+            request = calling("ask", [], modern=True)
+            channel = msgspec.structs.replace(request.channel, caller=Caller(Principal(name)))
+            return msgspec.structs.replace(request, channel=channel)
+
+        def hold(name: str) -> str:
+            request = calling_as(name)
+            told = json.loads(rounds.hold(dialogue.start("tools/call", request.raw), request))
+            return str(told["requestState"])
+
+        def is_held(name: str, state: str) -> bool:
+            return rounds.find(state, calling_as(name)) is not None
+
+        greedy = [hold("mallory") for _ in range(9)]
+        alice = hold("alice")
+
+        assert [is_held("mallory", state) for state in greedy] == [False] * 7 + [True] * 2
+        assert is_held("alice", alice)
+        with pytest.raises(Fault, match="too many calls wait for the answers of their callers: try again later"):
+            hold("bob")
+        assert is_held("alice", alice)
 
     asyncio.run(run())

@@ -78,10 +78,11 @@ def changed_tools(draw: st.DrawFn) -> dict[str, Any]:
             case "rename" if isinstance(holder, dict):
                 holder[draw(MARKED)] = holder.pop(key)
             case _:
-                schema = tool.get("inputSchema")
-                path = schema.get("properties", {}).get("path") if isinstance(schema, dict) else None
-                if isinstance(path, dict):
-                    path["maxLength"] = 99
+                part: Any = tool
+                for step in ("inputSchema", "properties", "path"):
+                    part = part.get(step) if isinstance(part, dict) else None
+                if isinstance(part, dict):
+                    part["maxLength"] = 99
     return tool
 
 

@@ -27,7 +27,7 @@ from signet.transports.asgi import AsgiApp
 from signet.transports.guard import Access, Guard
 from signet.transports.messages import Request, Response
 from signet.transports.rest import refuse
-from signet.transports.web_app import App, Route
+from signet.transports.web_app import WAITING_BYTES, App, Route
 
 ABOUT = {"version": "1"}
 HERE = "http://localhost:3000"
@@ -308,6 +308,31 @@ def test_large_bodies_are_handled_in_two_threads_at_most(app: App) -> None:
 
     assert [response.status for response in asyncio.run(scenario())] == [200] * 6
     assert most == 2
+
+
+@pytest.mark.parametrize(("waiting", "compressed"), [(0, True), (1, True), (WAITING_BYTES, False)])
+def test_answers_that_would_wait_long_to_be_compressed_are_sent_as_they_are(
+    app: App, waiting: int, compressed: bool
+) -> None:
+    """As it is, its client can take it at once; until it is compressed, it takes memory."""
+    body = b"a" * 100_000
+
+    async def scenario() -> Response:
+        request = Request("GET", "/", Headers(("accept-encoding",), ("gzip",)))
+
+        async def answer() -> Response:
+            return Response(200, body)
+
+        request.route = Route(Access(), lambda _: answer(), refuse)
+        app._waiting_bytes = waiting
+        found: Response = await app.answer(request)  # type: ignore[misc] # none is ready
+        return found
+
+    response = asyncio.run(scenario())
+
+    assert (len(response.body) < len(body)) is compressed
+    assert (response.body == body) is not compressed
+    assert app._waiting_bytes == waiting
 
 
 # --- pages of toolsets

@@ -46,7 +46,8 @@ def test_a_tool_over_its_budget_is_told_by_name_and_the_others_are_served(server
         ("patterns", "input", DEAR),
         ("promises", "output", OFTEN),
     ):
-        then = f"the tool is not served; --validation {tool}=off serves it"
+        way = f"signet wrap --validation {tool}=off serves it, as does validation in signet.toml"
+        then = f"the tool is not served; {way}"
         server.wait_for(f'WARN signet::server: server.tool_over_budget tool={tool} side={side} why="{why}: {then}"')
         assert server.post(f"/api/tools/{tool}", {}).status == 404
         assert server.ask("GET", f"/-/tools/{tool}").status == 404

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from attack.observation import MIB, Observed
-from attack.wrapped_processes import HELLO, Session, end, wrapping
+from attack.wrapped_processes import ALICE, HELLO, Session, end, wrapping
 from processes import Server
 
 LONG = "n" * 900_000
@@ -78,3 +79,20 @@ def test_what_a_client_says_of_itself_has_a_limit(server: Server) -> None:
 
     assert "mcp-session-id" not in answer.headers
     assert answer.json()["error"]["message"] == "Invalid params: the params of initialize have more than 65536 bytes"
+
+
+def test_what_the_clients_of_one_address_say_of_themselves_leaves_room_for_others(tmp_path: Path) -> None:
+    hello = {**HELLO, "capabilities": {"experimental": {"x": "y" * 65_000}}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+    with wrapping(tmp_path, "shared") as server:
+        answers = [Session(server.port).send(message) for _ in range(140)]
+        other = Session(server.port, ALICE).send(message)
+
+    opened = ["mcp-session-id" in answer.headers for answer in answers]
+    assert opened == [True] * 128 + [False] * 12
+    assert (
+        answers[-1]
+        .json()["error"]["message"]
+        .endswith("all places for sessions are taken: end some, or try again later")
+    )
+    assert "mcp-session-id" in other.headers

@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 THREADS: Final = 2
 MAX_WAITING: Final = 32
-"""The number of functions that wait for a thread: whoever has a share of them waiting is told to ask again."""
+"""The number of functions that wait for a thread: a caller whose share of them waits gets 503."""
 
 
 class Threads:
@@ -62,15 +62,20 @@ class Threads:
                 if self._line.drop(job.holder, job):
                     self._shares.give_back(job.holder)
             raise
+        finally:
+            # The traceback of an error, which the job holds, holds this frame.
+            del job
         return value
 
     def _put(self, job: Job) -> None:
         with self._changed:
-            if not self._shares.take(job.holder):
+            if not self._shares.has_room(job.holder):
                 raise Fault(Code.INTERNAL_ERROR, self._advice, name="CONSOLE_BUSY", status=503)
-            if self._made < self._count and self._made < self._shares.held:
+            if self._made < self._count and self._made <= self._shares.held:
+                # First of all: where the system has no thread left, nothing is counted.
                 threading.Thread(target=self._work, name=f"{self._name}-{self._made}", daemon=True).start()
                 self._made += 1
+            self._shares.hold(job.holder)
             self._line.add(job.holder, job)
             self._changed.notify()
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from .schema_budget import MAX_COMPILED_BYTES, SchemaBudget, ValueSize, measure_value, part_at
-from .work import OverBudgetError, Spending
+from .schema_budget import SchemaBudget, ValueSize, measure_value, part_at
+from .work import MAX_WORK, OverBudgetError, Spending
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, Registry
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 STEP_WORK: Final = 2_000_000
-"""The work of one step of the validator: 20 ms."""
+"""The work of one step of the validator: 20 ms. A text has no parts: its step may have all of `MAX_WORK`."""
 CALL_WORK: Final = 400
 """The work of looking at one part of a value without the validator."""
 MEASURE_WORK: Final = 8
@@ -39,6 +39,8 @@ COMPILED_PER_WORK: Final = 8
 RUN_LENGTH: Final = 4_096
 """The most items that are measured and checked at once."""
 WHOLE: Final = "urn:signet:whole-contract"
+KEPT_BYTES: Final = 64 << 20
+"""The memory of the compiled parts of all schemas together; those of the schema used longest ago are dropped first."""
 
 OWN: Final = frozenset(
     ("type", "required", "minItems", "maxItems", "minProperties", "maxProperties", "dependentRequired")
@@ -52,6 +54,13 @@ LOOKING: Final = frozenset(
 """The keywords that look at all of an array or object at once."""
 LONE_REFERENCE: Final = ("draft-04", "draft-06", "draft-07")
 """The drafts in which a reference has no keywords beside it."""
+
+
+_kept: Final[dict[Parts, int]] = {}
+"""The memory of the compiled parts of each schema; the one used last comes last.
+
+Values are checked in several threads, so each step is a single operation of the dict.
+"""
 
 
 class Parts:
@@ -88,28 +97,42 @@ class Parts:
     def validator(self, pointer: str, spending: Spending, *, of_items: bool = False) -> Draft202012Validator:
         """Return the validator of the part at a JSON pointer, or of arrays whose items keep that part."""
         key = f"[]{pointer}" if of_items else pointer
-        if key not in self._validators:
+        found = self._validators.get(key)
+        if found is None:
             if self._registry is None:
                 from jsonschema_rs import Registry
 
                 self._registry = Registry([(WHOLE, self.schema)])
             # A reference, so that references within the schema lead to where they led in the whole.
             part: dict[str, Any] = {"$ref": f"{WHOLE}#{pointer}"}
-            self._keep(key, {"items": part} if of_items else part, spending, registry=self._registry)
-        return cast("Draft202012Validator", self._validators[key])
+            found = self._compiled(key, {"items": part} if of_items else part, spending, registry=self._registry)
+        return cast("Draft202012Validator", found)
 
     def _own(self, pointer: str, part: dict[str, Any], spending: Spending) -> Draft202012Validator:
         """Return the validator of the keywords of a part that do not look into arrays and objects."""
         key = f"={pointer}"
-        if key not in self._validators:
-            self._keep(key, {name: part[name] for name in part.keys() & OWN}, spending)
-        return cast("Draft202012Validator", self._validators[key])
+        found = self._validators.get(key)
+        if found is None:
+            found = self._compiled(key, {name: part[name] for name in part.keys() & OWN}, spending)
+        return cast("Draft202012Validator", found)
 
-    def _keep(self, key: str, schema: dict[str, Any], spending: Spending, **more: Any) -> None:
-        spending.spend(self.budget.compiled_bytes // COMPILED_PER_WORK)
-        if len(self._validators) * self.budget.compiled_bytes > MAX_COMPILED_BYTES:
-            self._validators = {"": self._validators[""]}
-        self._validators[key] = self._draft(schema, **more)
+    def _compiled(self, key: str, schema: dict[str, Any], spending: Spending, **more: Any) -> Any:
+        """Compile a schema, and keep it for as long as there is room."""
+        size = self.budget.compiled_bytes
+        spending.spend(size // COMPILED_PER_WORK)
+        validator = self._draft(schema, **more)
+        _kept[self] = _kept.pop(self, 0) + size
+        self._validators[key] = validator
+        for oldest in list(_kept):
+            if sum(list(_kept.values())) <= KEPT_BYTES:
+                break
+            _kept.pop(oldest, None)
+            oldest.forget()
+        return validator
+
+    def forget(self) -> None:
+        """Drop all validators but that of the whole."""
+        self._validators = {"": self._validators[""]}
 
     def _keeps(
         self, pointer: str, part: Any, value: Any, spending: Spending, known_size: ValueSize | None = None
@@ -119,12 +142,16 @@ class Parts:
         spending.spend(CALL_WORK)
         size = known_size or measured(value, spending)
         work = self.budget.work_of(part, size)
-        if work <= STEP_WORK:
+        is_lone = "$ref" in part and self._lone
+        is_text = isinstance(value, str)
+        if is_text and not is_lone and len(value) > part.get("maxLength", len(value)):
+            return False
+        if work <= (MAX_WORK if is_text else STEP_WORK):
             spending.spend(work)
             return self.validator(pointer, spending).is_valid(value)
         if not isinstance(value, list | dict) or part.keys() & LOOKING:
             raise OverBudgetError
-        if "$ref" in part and self._lone:
+        if is_lone:
             return self._keeps_branches(pointer, part, value, spending, size)
         return (
             self._own(pointer, part, spending).is_valid(value)

@@ -69,7 +69,7 @@ class OperationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     audit_key: Annotated[
         str | None,
         setting(
-            "secret key of the audit log's hashes; whoever lacks it cannot forge the log", metavar="KEY", secret=True
+            "secret key of the audit log's hashes; without it the log cannot be forged", metavar="KEY", secret=True
         ),
     ] = None
     access_log: Annotated[bool, setting("write a log line for each HTTP request")] = False

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from signet.kernel.errors import Code, Fault
+from signet.kernel.shares import Shares
 from signet.lock.snapshot import KINDS, Snapshot, name_of
 
 from .messages import members
@@ -23,7 +24,10 @@ Blocked = Mapping[tuple[str, str], str]
 WAIT_S: Final = 5.0
 """How long a request for an entry that is being compared waits: an honest change takes less than a second."""
 MAX_WAITING: Final = 64
-"""The requests that wait so; further ones are refused at once, so that the turns of a server are left for others."""
+"""The requests that wait so, of which each caller has a share; further ones are refused at once.
+
+So the turns of a server are left for others.
+"""
 VARIABLE: Final = re.compile(r"\{[^{}]*\}")
 """A variable of a template."""
 
@@ -35,7 +39,7 @@ class BeingCompared(dict[tuple[str, str], str]):
         super().__init__(blocked)
         self._pending = pending
         self._done = asyncio.Event()
-        self._waiting = 0
+        self._waiting = Shares("requests that wait for a comparison", MAX_WAITING)
 
     def settle(self, blocked: Blocked) -> None:
         """Take what is blocked after all."""
@@ -44,20 +48,19 @@ class BeingCompared(dict[tuple[str, str], str]):
         self._pending = ()
         self._done.set()
 
-    async def wait_for(self, method: str, raw: Raw, more: Mapping[str, Any] | None) -> None:
+    async def wait_for(self, method: str, raw: Raw, more: Mapping[str, Any] | None, holder: str) -> None:
         """Wait for a while if an entry that a request names is being compared; others go on at once."""
-        if not self._pending or self._waiting >= MAX_WAITING:
+        if not self._pending or not any(one in self._pending for one in _named(method, raw, more)):
             return
-        if not any(one in self._pending for one in _named(method, raw, more)):
+        if not self._waiting.take(holder):
             return
-        self._waiting += 1
         try:
             async with asyncio.timeout(WAIT_S):
                 await self._done.wait()
         except TimeoutError:
             pass
         finally:
-            self._waiting -= 1
+            self._waiting.give_back(holder)
 
 
 def check_lock(pinned: Snapshot, blocked: Blocked, method: str, raw: Raw, more: Mapping[str, Any] | None) -> None:

@@ -43,6 +43,7 @@ HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldH
 ANYTHING: Final = Raw(b'{"type":"object"}')
 ODD: Final = re.compile(r"[^a-z0-9_.]+")
 
+WAY: Final = "signet wrap --validation {}=off serves it, as does validation in signet.toml"
 SIDES: Final = (("input", "inputSchema"), ("output", "outputSchema"))
 
 Note = Callable[..., None]
@@ -147,7 +148,7 @@ def _is_served(own_name: str, flaws: Flaws, terms: Terms) -> bool:
     """Tell which schemas of a tool are over their budget; return whether it is served without them."""
     name = own_name[:100]
     is_enforced = _mode_of(own_name, terms) == "enforce"
-    then = f"the tool is not served; --validation {name}=off serves it" if is_enforced else "nothing is checked by it"
+    then = f"the tool is not served; {WAY.format(name)}" if is_enforced else "nothing is checked by it"
     for side, why in flaws.items():
         terms.note("server.tool_over_budget", tool=name, side=side, why=f"{why}: {then}")
     return not is_enforced

@@ -254,11 +254,7 @@ class WrappedServer:
             for is_last in (False, True):
                 dialogue = await self._dialogue_for(caller)
                 try:
-                    if self.pinned is not None:
-                        await self.heed_changes(dialogue)
-                        if isinstance(dialogue.blocked, BeingCompared):
-                            await dialogue.blocked.wait_for(method, raw, more)
-                        check_lock(self.pinned, dialogue.blocked, method, raw, more)
+                    await self._heed_lock(dialogue, method, raw, more, holder)
                     answering = self.conversations.converse(
                         dialogue, method, raw, caller, more, param_headers=param_headers
                     )
@@ -271,6 +267,17 @@ class WrappedServer:
         finally:
             self._turns.give_back(holder)
         raise AssertionError("the second try returns or raises")
+
+    async def _heed_lock(
+        self, dialogue: Dialogue, method: str, raw: Raw, more: Mapping[str, Any] | None, holder: str
+    ) -> None:
+        """Raise Fault if the lock forbids a request, as the server is now."""
+        if self.pinned is None:
+            return
+        await self.heed_changes(dialogue)
+        if isinstance(dialogue.blocked, BeingCompared):
+            await dialogue.blocked.wait_for(method, raw, more, holder)
+        check_lock(self.pinned, dialogue.blocked, method, raw, more)
 
     async def _go_on(
         self, held: Exchange, method: str, caller: RpcRequest | None, *, may_repeat: bool
@@ -304,7 +311,7 @@ class WrappedServer:
             return holder
         if turns.must_wait(holder) and not turns.may_wait(holder):
             message = f"{turns.waiting} requests wait for {self.name} already: ask again when one has ended"
-            raise Fault(Code.INTERNAL_ERROR, message, as_tool_result=False)
+            raise Fault(Code.INTERNAL_ERROR, message, name="TOO_MANY_CALLS", status=503, as_tool_result=False)
         await turns.take(holder)
         return holder
 

@@ -33,20 +33,18 @@ class Job(Future[Any]):
     It is freed with the last reference, not by the garbage collector: its result may be large.
     """
 
-    def __init__(
-        self, call: Callable[[], Any], holder: str, on_cancelled: Callable[[Job], None] | None = None
-    ) -> None:
+    def __init__(self, call: Callable[[], Any], holder: str, on_cancelled: Callable[[Job], None] | None = None) -> None:
         super().__init__()
         self.holder = holder
         self._call = call
         self._on_cancelled = on_cancelled
 
     def run(self) -> None:
-        """Call the function, unless the job was cancelled before."""
-        if not self.set_running_or_notify_cancel():
-            return
+        """Call the function, unless the job was cancelled before. Once."""
         call = self._call
         del self._call
+        if not self.set_running_or_notify_cancel():
+            return
         try:
             value = call()
         except BaseException as error:  # noqa: BLE001 - it is raised where the result is awaited
@@ -77,13 +75,21 @@ class FairExecutor(ThreadPoolExecutor):
         job = Job(partial(fn, *args, **kwargs), holder_now(), self._forget)
         with self._line_lock:
             self._line.add(job.holder, job)
-        # Each takes the job that is next, so there are always as many as may run.
-        super().submit(self._run_next)
+        try:
+            # Each takes the job that is next, so there are always as many as may run.
+            super().submit(self._run_next)
+        except BaseException:
+            # The pool is closed, or the system has no thread left: whoever is told so has no job that runs later.
+            job.cancel()
+            raise
         return job
 
     def _forget(self, job: Job) -> None:
         with self._line_lock:
-            self._line.drop(job.holder, job)
+            is_dropped = self._line.drop(job.holder, job)
+        if is_dropped:
+            # No thread comes to it, so those who wait for several futures are told here.
+            job.run()
 
     def _run_next(self) -> None:
         while True:

@@ -17,8 +17,11 @@ UNIX_PREFIX: Final = "unix:"
 PRIVATE: Final = 0o177
 """The umask with which a path is made: only its owner may connect."""
 
-_own_paths: Final[dict[str, tuple[int, int, int]]] = {}
-"""The unix sockets of this process: its id, and where the file system has them."""
+_own_paths: Final[dict[str, tuple[int, int, int, int]]] = {}
+"""The unix sockets of this process: its id, where the file system has them, and since when.
+
+A new file may have the number of one that was removed.
+"""
 
 
 def is_local(host: str) -> bool:
@@ -52,7 +55,7 @@ def _bind_path(path: str) -> socket.socket:
     finally:
         os.umask(before)
     own = os.lstat(path)
-    _own_paths[os.path.abspath(path)] = os.getpid(), own.st_dev, own.st_ino
+    _own_paths[os.path.abspath(path)] = os.getpid(), own.st_dev, own.st_ino, own.st_mtime_ns
     return listener
 
 
@@ -61,7 +64,7 @@ def remove_own_paths() -> None:
     for path, (pid, *node) in _own_paths.items():
         with suppress(OSError):
             found = os.lstat(path)
-            if pid == os.getpid() and node == [found.st_dev, found.st_ino]:
+            if pid == os.getpid() and node == [found.st_dev, found.st_ino, found.st_mtime_ns]:
                 os.unlink(path)
     _own_paths.clear()
 

@@ -73,7 +73,7 @@ class MemoryStore:
         self._max_buckets = max_buckets
         self._buckets: OrderedDict[str, tuple[int, int]] = OrderedDict()
         """The value of each bucket, and the time from which it need not be kept."""
-        self._answers = HeldValues[_Answer]("kept answers", MAX_ANSWER_BYTES)
+        self._answers = HeldValues[_Answer]("kept answers of idempotency keys", MAX_ANSWER_BYTES)
         self._cached = Expiring[bytes](MAX_CACHED, MAX_CACHED_BYTES)
         self._turns = Expiring[int](MAX_TURNS, MAX_TURNS)
         self._lock = Lock()

@@ -1,0 +1,130 @@
+"""Turns on the event loop: of those who wait, the holder that has least is next, and none is lost."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from signet.kernel.fair_turns import FairTurns
+
+
+async def waiting(turns: FairTurns, *holders: str) -> list[asyncio.Future[None]]:
+    """Let holders wait for a turn, one behind the other; those who have one at once are done."""
+    asked = [asyncio.ensure_future(turns.take(holder)) for holder in holders]
+    await asyncio.sleep(0)
+    return asked
+
+
+def test_a_turn_goes_to_the_holder_that_has_least_and_not_to_who_came_first() -> None:
+    async def scenario() -> list[str]:
+        turns, order = FairTurns("things", 2), list[str]()
+
+        async def work(holder: str) -> None:
+            async with turns.turn(holder):
+                order.append(holder)
+                await asyncio.sleep(0)
+
+        await asyncio.gather(*map(work, ["a", "a", "a", "a", "b", "c"]))
+        return order
+
+    assert asyncio.run(scenario()) == ["a", "a", "b", "a", "c", "a"]
+
+
+@pytest.mark.parametrize(("reserves", "given"), [(False, 4), (True, 2)])
+def test_one_holder_has_all_turns_or_leaves_as_many_as_it_has(reserves: bool, given: int) -> None:
+    async def scenario() -> tuple[int, bool, bool]:
+        turns = FairTurns("things", 4, reserves=reserves)
+        asked = await waiting(turns, *"aaaa")
+        has = turns.of("a"), turns.must_wait("a"), turns.has_room("b")
+        for one in asked:
+            one.cancel()
+        await asyncio.wait(asked)
+        return has
+
+    assert asyncio.run(scenario()) == (given, True, reserves)
+
+
+def test_holders_that_cannot_be_told_apart_have_all_turns() -> None:
+    async def scenario() -> tuple[int, int]:
+        turns = FairTurns("things", 4, reserves=True)
+        asked = await waiting(turns, *[""] * 5)
+        held = turns.held, turns.waiting
+        turns.give_back("")
+        await asyncio.gather(*asked)
+        return held
+
+    assert asyncio.run(scenario()) == (4, 1)
+
+
+def test_of_those_who_may_wait_each_holder_has_a_share() -> None:
+    async def scenario() -> list[bool]:
+        turns = FairTurns("things", 1, 4)
+        await turns.take("a")
+        asked = await waiting(turns, "a", "a")
+        may = [turns.may_wait(holder) for holder in ("a", "b", "")]
+        for _ in asked:
+            turns.give_back("a")
+        await asyncio.gather(*asked)
+        return [*may, turns.may_wait("a")]
+
+    assert asyncio.run(scenario()) == [False, True, True, True]
+
+
+def test_without_a_bound_as_many_may_wait_as_like() -> None:
+    async def scenario() -> tuple[bool, bool, bool]:
+        turns = FairTurns("things", 1)
+        before = turns.has("a")
+        asked = await waiting(turns, *"a" * 500)
+        may, has = turns.may_wait("a"), turns.has("a")
+        for one in asked:
+            one.cancel()
+        await asyncio.wait(asked)
+        return before, may, has
+
+    assert asyncio.run(scenario()) == (False, True, True)
+
+
+def test_a_turn_ends_with_its_block_however_that_ends() -> None:
+    async def scenario() -> int:
+        turns = FairTurns("things", 1)
+        with pytest.raises(ValueError, match="odd"):
+            async with turns.turn("a"):
+                raise ValueError("odd")
+        return turns.held
+
+    assert asyncio.run(scenario()) == 0
+
+
+def test_a_turn_that_is_left_while_it_comes_goes_to_the_next() -> None:
+    async def scenario() -> list[bool]:
+        turns = FairTurns("things", 1)
+        await turns.take("a")
+        waiting = [asyncio.ensure_future(turns.take(holder)) for holder in ("a", "b", "c")]
+        await asyncio.sleep(0)
+        waiting[0].cancel()
+        turns.give_back("a")
+        waiting[1].cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        done = [not one.cancelled() for one in waiting]
+        turns.give_back("c")
+        return [*done, turns.held == 0, turns.waiting == 0]
+
+    assert asyncio.run(scenario()) == [False, False, True, True, True]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_many_that_are_cancelled_at_once_leave_nothing(count: int) -> None:
+    async def one(turns: FairTurns, holder: str) -> None:
+        try:
+            async with asyncio.timeout(0.01), turns.turn(holder):
+                await asyncio.sleep(0.004)
+        except TimeoutError:
+            pass
+
+    async def scenario() -> tuple[int, int]:
+        turns = FairTurns("things", count, 500)
+        await asyncio.gather(*(one(turns, f"holder {number % 7}") for number in range(300)))
+        return turns.held, turns.waiting
+
+    assert asyncio.run(scenario()) == (0, 0)
