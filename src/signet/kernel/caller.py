@@ -80,7 +80,8 @@ class Caller(msgspec.Struct, frozen=True):
     @property
     def holder(self) -> str:
         """Return whose share of a scarce thing the caller uses: its principal's, else its address's; else empty."""
-        return _holder_of(self.key, self.address)
+        who = self.principal
+        return _holder_of(None if who is None else who.key or who.name, self.address)
 
 
 NOBODY: Final = Caller()

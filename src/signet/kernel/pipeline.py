@@ -313,16 +313,17 @@ class Pipeline:
         if self._in_flight >= MAX_IN_FLIGHT:
             # Checked here, not in `run`: calls that were accepted together begin one after the other.
             return self.notify(self.finish(prepared, _too_many(pending)), started_s)
-        from asyncio import CancelledError, ensure_future
+        # Not by `from`: that looks for each name on every call.
+        import asyncio
 
-        task = ensure_future(pending)
+        task = asyncio.ensure_future(pending)
         deadlines = self._deadlines_of(task.get_loop())
         ended = deadlines.wait_for(task)
         self._in_flight += 1
         try:
             await ended
             value = _value_of(task) if task.done() else too_slow(prepared.tool.name, self._timeout_s, wait.text())
-        except CancelledError:
+        except asyncio.CancelledError:
             self.notify(self.finish(prepared, caller_left()), started_s)
             raise
         finally:

@@ -266,7 +266,8 @@ class Server:
         # Over HTTP a client that sends no version is of an older revision.
         version = channel.headers.get(VERSION, channel.agreement.version)
         whole_text = self._whole_text or not (era.modern or version >= STRUCTURED_SINCE)
-        write = to_parts if channel.takes_parts else to_reply
+        # What a wrapped server answers is never in parts.
+        write = to_parts if channel.takes_parts and context.request is None else to_reply
         return self._run(request.id, call, partial(write, era, whole_text), None, reports)
 
     def _reject_envelope(
