@@ -324,17 +324,19 @@ def measure_value(value: Any, most: int) -> ValueSize:
         dicts = [part for part in level if part.__class__ is dict]
         lists = [part for part in level if part.__class__ is list]
         strings += len(texts)
-        names += sum(map(len, dicts))
+        members = sum(map(len, dicts))
+        names += members
         chars += sum(map(len, texts)) + sum(map(len, chain.from_iterable(dicts)))
         if len(texts) + len(dicts) + len(lists) < len(level):
             surplus += sum(
                 [_surplus(part) for part in level if part.__class__ in NUMBERS and not -LARGE < part < LARGE]
             )
-        below = sum(map(len, dicts)) + sum(map(len, lists))
+        below = members + sum(map(len, lists))
         if parts + below > most:
             parts += below
             break
-        level = list(chain.from_iterable((*lists, *map(dict.values, dicts))))
+        # One view of a dict at a time: as many together would be looked through by the garbage collector.
+        level = [*chain.from_iterable(lists), *chain.from_iterable(map(dict.values, dicts))]
     return ValueSize(parts + surplus, chars, strings, names, levels, parts + narrow + (levels - narrow) * LEVEL_EFFORT)
 
 
