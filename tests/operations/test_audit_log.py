@@ -273,7 +273,7 @@ def test_each_message_on_stdio_that_is_answered_has_one_line(tmp_path: Path) -> 
         [mcp, "tools/list", None, "OK", None, False],
         [mcp, "tools/call", "plantuml.encode", "OK", None, False],
         [mcp, "tools/call", "waiting.turn", "OK", None, False],
-        [mcp, "unknown", None, "INVALID_INPUT", "METHOD_NOT_FOUND", False],
+        [mcp, "evil/\u202e", None, "INVALID_INPUT", "METHOD_NOT_FOUND", False],
         [mcp, "unknown", None, "INVALID_INPUT", "NOT_JSON", False],
         ["stdio envelope", "mcp.tool.invoke", "plantuml.encode", "OK", None, False],
         ["stdio envelope", "mcp.tool.invoke", None, "INVALID_INPUT", "INVALID_ENVELOPE", False],

@@ -14,6 +14,7 @@ from signet.kernel.caller import Caller
 from signet.kernel.errors import Fault
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Toolbox
+from signet.relay import pool as pools
 from signet.relay.dialogue import Dialogue
 from signet.relay.link import LinkError
 from signet.relay.listing import Listed, Terms, list_tools, over_budget
@@ -65,7 +66,9 @@ def test_a_client_that_does_not_read_misses_notifications_and_no_question(monkey
     assert b"roots/list" in unread._messages[-1]
 
 
-def test_a_start_for_one_call_ends_the_pauses_and_none_is_made_after_the_end() -> None:
+def test_a_start_for_one_call_ends_the_pauses_and_none_is_made_after_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pools, "FIRST_PAUSE_S", 0.001)
+
     async def run() -> None:
         pool = Pool("s", "call")
 
@@ -77,9 +80,10 @@ def test_a_start_for_one_call_ends_the_pauses_and_none_is_made_after_the_end() -
 
         with pytest.raises(Fault, match="does not start: no"):
             await pool.single(fail)
-        pool._not_before = 0.0
+        assert pool.why_not_started == "no"
+        await asyncio.sleep(0.01)
         await pool.single(begin)
-        assert pool._pause_s == 0.0
+        assert (pool._pauses, pool.why_not_started) == ({}, "")
 
         await pool.close()
         with pytest.raises(Fault, match="is being ended"):

@@ -31,6 +31,10 @@ def begin(link: ScriptedLink | None = None) -> Callable[[], Awaitable[Dialogue]]
     return lambda: opened(link or ScriptedLink())
 
 
+async def fail() -> Dialogue:
+    raise LinkError("no")
+
+
 def pool_of(kind: str, monkeypatch: pytest.MonkeyPatch, places: int = 2) -> Pool:
     monkeypatch.setattr(pools, "MAX_SESSIONS", places)
     monkeypatch.setattr(pools, "MAX_CALLS", places)
@@ -92,16 +96,16 @@ def test_a_refusal_is_no_failed_start(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_start_that_fails_and_an_instance_that_is_lost_give_their_places_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def fail() -> Dialogue:
-        raise LinkError("no")
+    monkeypatch.setattr(pools, "LONGEST_PAUSE_S", 0.001)
+    monkeypatch.setattr(pools, "FIRST_PAUSE_S", 0.001)
 
     async def run() -> None:
         pool = pool_of("session", monkeypatch)
         for _ in range(5):
-            pool._not_before = 0.0
+            await asyncio.sleep(0.002)
             with pytest.raises(Fault, match="does not start: no"):
                 await pool.dialogue("a", fail, "a")
-        pool._not_before = 0.0
+        await asyncio.sleep(0.002)
         lost = await pool.dialogue("a", begin(), "a")
         pool.lost(lost)
         await until(lambda: not pool._ending)
@@ -154,3 +158,36 @@ def test_a_caller_that_leaves_takes_no_place_along(monkeypatch: pytest.MonkeyPat
         await pool.close()
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("kind", ["session", "call"])
+def test_after_a_failed_start_its_holder_alone_has_a_pause(kind: str) -> None:
+    async def run() -> None:
+        pool = Pool("s", kind)
+
+        def start(holder: str, begins: Callable[[], Awaitable[Dialogue]]) -> Awaitable[Dialogue]:
+            return pool.single(begins, holder) if kind == "call" else pool.dialogue(holder, begins, holder)
+
+        for why in ("no$", "no; the next try is in 1 s"):
+            with pytest.raises(Fault, match=why):
+                await start("mallory", fail)
+        for holder in ("alice", "bob"):
+            assert not (await start(holder, begin())).is_lost
+        with pytest.raises(Fault, match="the next try is in 1 s"):
+            await start("mallory", begin())
+        await pool.close()
+
+    asyncio.run(run())
+
+
+def test_the_holders_of_failed_starts_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pools, "MAX_PAUSES", 3)
+
+    async def run() -> list[str]:
+        pool = Pool("s", "call")
+        for number in range(10):
+            with pytest.raises(Fault):
+                await pool.single(fail, f"holder {number}")
+        return [*pool._pauses]
+
+    assert asyncio.run(run()) == ["holder 7", "holder 8", "holder 9"]

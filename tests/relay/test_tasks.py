@@ -112,3 +112,34 @@ def test_a_list_without_an_end_ends() -> None:
     assert asked == 100
     answer = asyncio.run(tasks.answer("tasks/list", Raw(b"{}"), "bob", Raw(b"{}"), ask))
     assert b"-32601" in bytes(answer.error or b"")
+
+
+def test_the_sessions_of_one_address_have_one_share_and_those_of_another_find_room() -> None:
+    tasks = Tasks(Clock())
+    for session in range(40):
+        for number in range(MAX_OF_ONE):
+            tasks.begun(f"session {session}", task(f"{session} {number}"), "address 127.0.0.2")
+    assert len(tasks._tasks) == 2048
+    with pytest.raises(Fault):
+        tasks.check_room("session 41", "address 127.0.0.2")
+    tasks.noted(msgspec.json.encode({"taskId": "7 7", "status": "completed"}))
+    tasks.check_room("session 41", "address 127.0.0.2")
+
+    for number in range(MAX_OF_ONE):
+        tasks.check_room("session alice", "address 127.0.0.1")
+        assert tasks.begun("session alice", task(f"alice {number}"), "address 127.0.0.1")
+    with pytest.raises(Fault):
+        tasks.check_room("session alice", "address 127.0.0.1")
+
+
+def test_the_tasks_of_a_session_go_with_it() -> None:
+    tasks = Tasks(Clock())
+    for name in "abc":
+        tasks.begun("session one", task(name), "address 127.0.0.2")
+    tasks.begun("session two", task("d"), "address 127.0.0.2")
+
+    tasks.forget("session one")
+    tasks.forget("never there")
+
+    assert [*tasks._tasks] == ["d"]
+    assert (tasks._shares.held, [*tasks._of]) == (1, ["session two"])

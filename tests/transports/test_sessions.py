@@ -70,6 +70,27 @@ def test_a_session_in_use_makes_no_room() -> None:
     assert in_loop(act) == (False, True)
 
 
+def test_where_the_one_who_has_most_uses_all_the_one_who_has_most_beside_it_makes_room() -> None:
+    """Not whoever has used its session the longest ago."""
+
+    async def act() -> tuple[list[bool], list[bool]]:
+        table = SessionTable(SessionLimits(sessions=6, per_owner=3))
+        alice = opened(table, at("alice"))
+        busy = [opened(table, at("mallory")) for _ in range(3)]
+        readers = [asyncio.ensure_future(anext(session.standing.follow())) for session in busy]
+        idle = [opened(table, at("mallory's second")) for _ in range(2)]
+        await asyncio.sleep(0)
+        for address in ("another", "another", "mallory's second"):
+            opened(table, at(address))
+        found = [alice.is_over, *[session.is_over for session in busy]], [session.is_over for session in idle]
+        await table.close()
+        for reader in readers:
+            reader.cancel()
+        return found
+
+    assert in_loop(act) == ([False] * 4, [True, True])
+
+
 def test_where_all_are_in_use_there_is_none_to_be_had() -> None:
     async def act() -> object:
         table = SessionTable(SessionLimits(per_owner=1))

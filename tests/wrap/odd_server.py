@@ -4,6 +4,9 @@ Its tool `count` tells the id of its process and how often it was called, `wait`
 and `stray` starts processes that leave its process group and tells their ids. A MANNER that FOLDER has a file of (any
 without a file: always) makes lists odd: `silent` answers none, `endless` has a next page in each answer, `changing`
 tells of a changed list with each answer.
+
+A client may declare the experimental capability `odd`: with `{"refuse": true}` the server refuses to begin, with
+`{"mute": true}` it answers no list of that client.
 """
 
 from __future__ import annotations
@@ -38,6 +41,8 @@ os.rename(sys.argv[1] + ".new", sys.argv[1])
 """
 WRITING = threading.Lock()
 calls = 0
+asked: dict[str, Any] = {}
+"""What the client has declared as its experimental capability `odd`."""
 
 
 def say(**message: Any) -> None:
@@ -74,7 +79,7 @@ def call(number: int, name: str) -> None:
 def listed(number: int, method: str) -> None:
     """Answer a request for a list, or not."""
     is_odd = MANNER and ((FOLDER / MANNER).exists() or not (FOLDER / "mannered").exists())
-    if is_odd and MANNER == "silent":
+    if asked.get("mute") or (is_odd and MANNER == "silent"):
         return
     result: dict[str, Any] = {"tools": TOOLS} if method == "tools/list" else {method.split("/", maxsplit=1)[0]: []}
     if is_odd and MANNER == "endless":
@@ -93,7 +98,11 @@ def main() -> None:
         if number is None or method is None:
             continue
         if method == "initialize":
-            say(id=number, result=HELLO)
+            asked.update(message["params"]["capabilities"].get("experimental", {}).get("odd", {}))
+            if asked.get("refuse"):
+                say(id=number, error={"code": -32602, "message": "refused"})
+            else:
+                say(id=number, result=HELLO)
         elif method == "tools/call":
             threading.Thread(target=call, args=(number, message["params"]["name"]), daemon=True).start()
         elif method.endswith("/list"):

@@ -1,6 +1,7 @@
 """A server of the handshake era on stdio with tasks, subscriptions, log messages and questions, for several callers.
 
-To it all of them are one client: it answers whoever knows an id. It ends no task before it is told to.
+To it all of them are one client: it answers whoever knows an id. It ends no task before it is told to. It answers a
+subscription to `mem://slow` when the tool `touch` has named `mem://go`.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ secrets: dict[str, str] = {}
 subscribed: set[str] = set()
 waiting: dict[str, Any] = {}
 answers: list[Any] = []
+slow: list[Any] = []
+"""The ids of subscriptions that are not answered yet."""
 calls = 0
 
 
@@ -64,7 +67,10 @@ def call(number: Any, params: dict[str, Any]) -> Any:
     if name == "finish":
         tasks[arguments["task"]]["status"] = "completed"
         write(method="notifications/tasks/status", params=tasks[arguments["task"]])
-    if name == "touch":
+    if name == "touch" and arguments["uri"] == "mem://go":
+        while slow:
+            write(id=slow.pop(), result={})
+    elif name == "touch":
         write(method="notifications/resources/updated", params={"uri": arguments["uri"]})
     if name == "say":
         write(method="notifications/message", params={"level": "warning", "data": arguments["text"]})
@@ -101,6 +107,9 @@ def answer(number: Any, method: str, params: dict[str, Any]) -> Any:
         return text(secrets[params["taskId"]]) if method == "tasks/result" else task
     if method in {"resources/subscribe", "resources/unsubscribe"}:
         (subscribed.add if method == "resources/subscribe" else subscribed.discard)(params["uri"])
+        if (method, params["uri"]) == ("resources/subscribe", "mem://slow"):
+            slow.append(number)
+            return None
         return {}
     results: dict[str, Any] = {
         "initialize": HELLO,

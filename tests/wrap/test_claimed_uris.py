@@ -32,6 +32,7 @@ for line in sys.stdin:
         "resources/list": {"resources": [{"uri": uri, "name": f"{name}'s"} for uri in uris]},
         "resources/templates/list": {"resourceTemplates": [{"uriTemplate": t, "name": name} for t in templates]},
         "resources/read": {"contents": [{"uri": message.get("params", {}).get("uri"), "text": f"of {name}"}]},
+        "completion/complete": {"of": name},
     }.get(message["method"], {})
     print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
 """
@@ -82,6 +83,34 @@ def test_the_first_server_by_name_answers_whatever_the_order_of_the_file(
     assert len(told) == 1
     assert "good" in told[0]
     assert "zebra" in told[0]
+
+
+def test_a_name_beside_a_uri_leads_to_no_other_server(tmp_path: Path) -> None:
+    claims: dict[str, Claims] = {"good": (["mem://x"], []), "zebra": (["mem://x"], [])}
+    reference = {"type": "ref/resource", "uri": "mem://x", "name": "zebra_any"}
+    command = (SIGNET, "wrap", "--serve", "--port", "0", "--no-journal", "--no-console")
+    with serving_command(*command, "--config", config(tmp_path, ("good", "zebra"), claims)) as server:
+        read = ask(server, "resources/read", uri="mem://x", name="zebra_any")["contents"][0]["text"]
+        completed = ask(server, "completion/complete", ref=reference, argument={"name": "id", "value": ""})
+
+    assert read == "of good"
+    assert completed == {"of": "good"}
+
+
+@pytest.mark.parametrize(("count", "is_served"), [(10_000, True), (10_001, False)])
+def test_a_list_of_one_page_has_no_more_entries_than_one_of_many(tmp_path: Path, count: int, is_served: bool) -> None:
+    """Each entry is looked at on the event loop; a server that lists more is told, and the others are served."""
+    claims: dict[str, Claims] = {"good": (["mem://x"], []), "huge": ([], [])}
+    command = (SIGNET, "wrap", "--serve", "--port", "0", "--no-journal", "--no-console")
+    path = Path(config(tmp_path, ("good", "huge"), claims))
+    many = f"[f'mem://{{n}}' for n in range({count})]"
+    (tmp_path / "server.py").write_text(SERVER.replace("for uri in uris]", f"for uri in uris or {many}]"))
+    with serving_command(*command, "--config", str(path)) as server:
+        listed = ask(server, "resources/list")["resources"]
+        read = ask(server, "resources/read", uri="mem://x")["contents"][0]["text"]
+        told = server.stderr().count("resources/list has no end, or more than 10000 entries")
+
+    assert (len(listed), read, told > 0) == (count + 1 if is_served else 1, "of good", not is_served)
 
 
 def listing(resources: Sequence[bytes]) -> Snapshot:

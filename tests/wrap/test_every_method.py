@@ -95,6 +95,31 @@ def test_the_audit_log_has_the_method_and_what_it_names(tmp_path: Path, kind: st
     assert [(line["method"], line["target"]) for line in lines] == [(method, target)] * 3
 
 
+@pytest.mark.parametrize(
+    ("method", "params", "target"),
+    [
+        ("prompts/get", {"name": "report", "uri": "decoy://"}, "report"),
+        ("resources/read", {"uri": "weather://today", "name": "decoy", "taskId": "decoy"}, "weather://today"),
+        (
+            "completion/complete",
+            {"ref": {"type": "ref/resource", "name": "decoy", "uri": "weather://today"}, "name": "decoy"},
+            "weather://today",
+        ),
+        ("tasks/get", {"taskId": "task-1", "uri": "decoy://"}, "task-1"),
+        ("danger", {"name": "what"}, "what"),
+        ("vendor/\u00fc \n", {}, None),
+    ],
+)
+def test_no_member_or_spelling_hides_what_a_request_is(
+    tmp_path: Path, method: str, params: dict[str, Any], target: str | None
+) -> None:
+    with serving_command(*WRAP, "--audit-log", str(tmp_path / "log"), "--", *WEATHER) as server:
+        post(server, method, params)
+        [line] = wait_for_requests(tmp_path / "log", 1)
+
+    assert (line["method"], line["target"]) == (method, target)
+
+
 def test_what_a_request_names_is_cut_and_has_no_secrets(tmp_path: Path) -> None:
     log = tmp_path / "log"
     uris = [f"https://ann:pass-word@host/{SECRET}?token=abcdefgh&a=1", "mem://" + "\U0001f600" * 5000, "\u202e"]
@@ -108,7 +133,8 @@ def test_what_a_request_names_is_cut_and_has_no_secrets(tmp_path: Path) -> None:
     assert not [word for word in (SECRET, "pass-word", "abcdefgh") if word in log.read_text()]
     assert lines[0]["target"].startswith("https://…@host/")
     assert all(len(line["target"] or "") <= 255 for line in lines)
-    assert {line["method"] for line in lines} == {"resources/read", "POST"}
+    assert {line["method"] for line in lines} == {"resources/read", "a" * 128, "evil/\u202e"}
+    assert log.read_text().isascii()
     assert run("audit", "verify", str(log)).returncode == 0
 
 

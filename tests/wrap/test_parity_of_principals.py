@@ -7,12 +7,15 @@ import http.client
 import json
 import re
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from attack.clients import connect, post, read_answers
+from attack.wrapped_processes import ACCEPT, ALICE, Session, end
 from channels import rpc
 from processes import PATIENCE_S, ROOT, SIGNET, Server, run, serving_command
 from wrap.callers import Answer
@@ -21,6 +24,7 @@ from wrap.http_caller import HttpCaller
 SHARED = (sys.executable, str(ROOT / "tests/wrap/shared_server.py"))
 WRAP = (SIGNET, "wrap", "--serve", "--port", "0", "--no-journal", "--no-console", "--name", "shared")
 SECRET = "ALICE-SALARY"
+WORK = rpc("tools/call", {"name": "work", "arguments": {"secret": "x"}, "task": {"ttl": None}})
 TABLE = {
     "a task in `tasks/list`": ("listed", "not listed"),
     "a task by `tasks/get`, `tasks/result`, `tasks/cancel`": ("yes", "as a task that does not exist"),
@@ -302,3 +306,106 @@ def test_the_tasks_of_one_have_a_bound_and_leave_room_for_others(two: Two) -> No
     assert two.begin(two.alice)
     assert two.alice.request("tasks/get", {"taskId": tasks[0]}).result["status"] == "working"
     assert "error" in two.alice.request("tasks/get", {"taskId": tasks[7]}).message
+
+
+@pytest.mark.parametrize("two", ["tokens"], indirect=True)
+def test_calls_that_ask_take_turns_by_caller(two: Two) -> None:
+    """Each of bob's ten calls asks him something before the next one begins; alice waits for few of them."""
+    go_on = threading.Semaphore(0)
+
+    def think(_: Any) -> Any:
+        assert go_on.acquire(timeout=PATIENCE_S)
+        return {"action": "decline"}
+
+    two.alice.tool("ask")
+    two.bob.answers["elicitation/create"] = think
+    waiting = [two.bob.start("tools/call", {"name": "ask", "arguments": {}}) for _ in range(10)]
+    two.bob.wait_for(lambda: two.bob.asked, "the first question to bob")
+    two.settle()
+    pending = two.alice.start("tools/call", {"name": "ask", "arguments": {}})
+    two.settle()
+    for count in range(1, 11):
+        go_on.release()
+        two.bob.wait_for(lambda n=count: pending.ended.is_set() or len(two.bob.asked) > n, "the next question")  # type: ignore[misc]
+        if pending.ended.is_set():
+            break
+    bobs = len(two.bob.asked)
+    go_on.release(10)
+
+    assert "accept" in json.dumps(pending.wait().result)
+    assert bobs <= 4
+    assert all("result" in one.wait().message for one in waiting)
+
+
+@pytest.mark.parametrize("two", ["tokens"], indirect=True)
+def test_questions_that_one_caller_does_not_answer_leave_room_for_those_to_others(two: Two) -> None:
+    """In the modern era the calls of questions are held for ten minutes, and the questions stay open."""
+    asking = {"elicitation": {"form": {}}}
+    bob = HttpCaller(f"{two.server.url}/mcp", "modern", asking, token=two.bob._token)
+    held = [bob.request("tools/call", {"name": "ask", "arguments": {}}) for _ in range(300)]
+
+    answer = two.alice.tool("ask").result
+
+    assert "accept" in json.dumps(answer)
+    assert {one.result["resultType"] for one in held} == {"input_required"}
+
+
+@pytest.mark.parametrize("two", ["tokens"], indirect=True)
+def test_questions_of_tasks_leave_room_for_those_to_others(two: Two) -> None:
+    task = two.begin(two.bob)
+    go_on = threading.Event()
+    two.bob.answers["elicitation/create"] = lambda _: go_on.wait(PATIENCE_S) and {"action": "decline"}
+    for _ in range(300):
+        two.bob.tool("ask_for", {"task": task})
+
+    answer = two.alice.tool("ask").result
+    go_on.set()
+
+    assert "accept" in json.dumps(answer)
+
+
+@pytest.mark.parametrize("two", ["tokens"], indirect=True)
+def test_the_end_of_a_subscription_ends_none_that_another_caller_is_about_to_have(two: Two) -> None:
+    """The server answers alice's request when bob's has come, or when it has not."""
+    params = {"uri": "mem://slow"}
+    pending = two.alice.start("resources/subscribe", params)
+    two.alice.wait_for(lambda: "mem://slow" in _subscribed(two), "the server has it")
+    for _ in range(3):
+        two.bob.request("resources/unsubscribe", params)
+    two.bob.tool("touch", {"uri": "mem://go"})
+
+    assert pending.wait().result == {}
+    assert "mem://slow" in _subscribed(two)
+
+
+def _subscribed(two: Two) -> list[str]:
+    """Return what the server has subscriptions for."""
+    return json.loads(two.alice.request("resources/read", {"uri": "mem://x"}).result["contents"][0]["text"])
+
+
+def test_sessions_of_one_address_take_half_of_all_tasks_and_those_of_an_ended_session_are_gone() -> None:
+    """A session is a holder of its own where there are no tokens, and an address may have many sessions."""
+    with serving_command(*WRAP, "--", *SHARED) as server:
+        mallory = [Session(server.port) for _ in range(16)]
+        begun = [_begin_all(one, 256) for one in mallory]
+        alice = Session(server.port, ALICE)
+        of_alice = _begin_all(alice, 10)
+        end(mallory[0])
+        after = _begin_all(mallory[-1], 256)
+
+    assert begun == [256] * 8 + [0] * 8
+    assert of_alice == 10
+    # As many as the ended session had, but for half of alice's.
+    assert after == 251
+
+
+def _begin_all(session: Session, count: int) -> int:
+    """Begin tasks in a new session; return how many there were."""
+    if not session.id:
+        session.open()
+    begun = 0
+    with contextlib.closing(connect(session.port, session.source)) as client:
+        for _ in range(count):
+            client.sendall(post("/mcp", WORK, [ACCEPT, ("mcp-session-id", session.id)]))
+            begun += "task" in read_answers(client, 1)[0].json()["result"]
+    return begun

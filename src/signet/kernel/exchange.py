@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec import Raw
@@ -12,10 +12,11 @@ from .caller import Caller
 from .channel import HTTP_MCP, STDIO_MCP
 from .outcome import Outcome
 
-__all__ = ["Exchange", "message_of", "target_of"]
+__all__ = ["Exchange", "is_plain_method", "message_of", "target_of"]
 
 PLAIN_METHOD: Final = re.compile(r"[A-Za-z][\w.$-]{0,63}(?:/[\w.$-]{1,63}){1,3}", re.ASCII)
-"""A method as it is written down although nobody knows it; any other text may be anything."""
+"""A method as it is written down everywhere although nobody knows it; any other text may be anything."""
+MAX_METHOD_CHARS: Final = 128
 DOORS: Final = frozenset({HTTP_MCP.name, STDIO_MCP.name})
 
 
@@ -45,6 +46,16 @@ class Exchange(msgspec.Struct, frozen=True):
     """Whether the answer says that the process lives, which is so whether or not the exchange can be written down."""
 
 
+COMPLETION: Final = "completion/complete"
+TARGETS: Final = {
+    "tools/call": ("name",),
+    "prompts/get": ("name",),
+    **dict.fromkeys(("resources/read", "resources/subscribe", "resources/unsubscribe"), ("uri",)),
+    COMPLETION: ("ref.name", "ref.uri"),
+}
+"""The members that say what a method is about."""
+
+
 class _Message(msgspec.Struct):
     """What is read of a message that is no call."""
 
@@ -52,23 +63,14 @@ class _Message(msgspec.Struct):
     params: Raw = Raw(b"{}")
 
 
-class _Named(msgspec.Struct):
-    """What a request may name."""
-
-    uri: Any = None
-    name: Any = None
-    ref: Any = None
-    task: Any = msgspec.field(name="taskId", default=None)
-
-
 _message: Final = msgspec.json.Decoder(_Message).decode
-_named: Final = msgspec.json.Decoder(_Named).decode
+_members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 def message_of(exchange: Exchange) -> tuple[str, str]:
     """Return the method of the MCP message in an exchange, and what it names beside tools; empty where there is none.
 
-    A method that nobody knows is given if it looks like one.
+    A method that nobody knows may be any text, of which this is the beginning.
     """
     outcome = exchange.outcome
     if exchange.door not in DOORS:
@@ -77,21 +79,42 @@ def message_of(exchange: Exchange) -> tuple[str, str]:
         door = outcome.call.door
         if door.runs_tool:
             return "tools/call", ""
-        return door.route, "" if outcome.call.tool_key == door.route else outcome.call.tool_key
+        return door.route[:MAX_METHOD_CHARS], "" if outcome.call.tool_key == door.route else outcome.call.tool_key
     try:
         message = _message(exchange.body)
     except (ValueError, RecursionError):
         return "", ""
-    method = message.method if PLAIN_METHOD.fullmatch(message.method) else ""
-    return method, target_of(message.params) if method and method != "tools/call" else ""
+    method = message.method[:MAX_METHOD_CHARS]
+    return method, target_of(method, message.params) if method and method != "tools/call" else ""
 
 
-def target_of(params: Raw | bytes) -> str:
-    """Return what the params of a request name: a resource, a prompt, a task; empty for none."""
+def is_plain_method(method: str) -> bool:
+    """Return whether a text looks like a method."""
+    return PLAIN_METHOD.fullmatch(method) is not None
+
+
+def target_of(method: str, params: Raw | bytes) -> str:
+    """Return what the params of a request name: a resource, a prompt, a task; empty for none.
+
+    Of a method that is known it is what the method names, whatever other members there are.
+    """
     try:
-        named = _named(params)
+        parts = _members(params)
+        reference = _members(parts["ref"]) if "ref" in parts else {}
     except (ValueError, RecursionError):
         return ""
-    reference = named.ref if isinstance(named.ref, dict) else {}
-    found = (named.uri, named.name, named.task, reference.get("name"), reference.get("uri"))
-    return next((one for one in found if one and isinstance(one, str)), "")
+    found = {"uri": parts.get("uri"), "name": parts.get("name"), "taskId": parts.get("taskId")}
+    found |= {"ref.name": reference.get("name"), "ref.uri": reference.get("uri")}
+    known = TARGETS.get(method, ("taskId",) if method.startswith("tasks/") else tuple(found))
+    if method == COMPLETION and _text(reference.get("type")) == "ref/resource":
+        known = known[::-1]
+    return next((text for text in (_text(found[key]) for key in known) if text), "")
+
+
+def _text(value: Raw | None) -> str:
+    """Return a text, or empty for anything else."""
+    try:
+        text = None if value is None else msgspec.json.decode(value)
+    except (ValueError, RecursionError):
+        return ""
+    return text if isinstance(text, str) else ""

@@ -43,6 +43,7 @@ MAX_HELD: Final = 1024
 MAX_ASKED: Final = 4096
 UNSURE_S: Final = 2.0
 """How long a question waits until it is known which call of a client of the modern era it came in."""
+TOO_MANY: Final = "too many questions wait for an answer"
 NEEDS: Final = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
 """The capability of a client that answers each question."""
 
@@ -76,7 +77,7 @@ class Asker:
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         holder = channel.holder if isinstance(channel, Session) else channel.caller.holder
         if not self._shares.take(holder):
-            answer.set_result(Answer(error=Raw(error_object(INTERNAL, "too many questions wait for an answer"))))
+            answer.set_result(Answer(error=Raw(error_object(INTERNAL, TOO_MANY))))
             return number, answer
         if isinstance(channel, Session):
             self._asked[number] = _Asked(holder, answer, channel.id, None)
@@ -109,6 +110,10 @@ class Asker:
 
     def pass_on(self, question: Question, notify: Callable[[bytes], None], channel: ClientChannel | Session) -> None:
         """Ask the caller what the server asks, and send its answer to the server."""
+        question.holder = channel.holder if isinstance(channel, Session) else channel.caller.holder
+        if not question.dialogue.leaves_room(question.holder):
+            question.answer(error=error_object(INTERNAL, TOO_MANY))
+            return
         number, answer = self.ask(notify, channel, question.method, question.params)
         if isinstance(channel, Session):
             # No request ends with it.
@@ -170,7 +175,7 @@ class Rounds:
     def hold(self, exchange: Exchange, caller: RpcRequest) -> bytes:
         """Hold a call whose server asks something; return the result that asks the caller.
 
-        Where its holder may have no more, its oldest gives way.
+        Where its holder may have no more calls or open questions, its oldest give way.
 
         Raises:
             Fault: the calls of others have all places.
@@ -182,6 +187,9 @@ class Rounds:
             exchange.dialogue.forget(exchange, "too many calls wait for answers")
             why = "too many calls wait for the answers of their callers: try again later"
             raise Fault(Code.INTERNAL_ERROR, why, status=503, as_tool_result=False)
+        for question in exchange.questions:
+            question.holder = holder
+        self._leave_room(exchange.dialogue, holder)
         state = token_urlsafe(32)
         questions = {f"question-{number}": one for number, one in enumerate(exchange.questions, 1)}
         exchange.questions.clear()
@@ -191,6 +199,16 @@ class Rounds:
         self._held[state] = held
         exchange.end_turn()  # its caller may never come back
         return input_required(questions, state)
+
+    def _leave_room(self, dialogue: Dialogue, holder: str) -> None:
+        """Give up the oldest calls of a holder until its questions leave room for those to others."""
+        mine = [
+            state for state, one in self._held.items() if one.holder == holder and one.exchange.dialogue is dialogue
+        ]
+        for state in mine:
+            if dialogue.leaves_room(holder):
+                return
+            self._drop(state)
 
     def find(self, state: str, caller: RpcRequest) -> Exchange | None:
         """Return the held call that a state stands for; None if it is not ours, or another caller's.

@@ -128,7 +128,8 @@ class Catalogue:
         except Fault as fault:
             if self.sole is not None:
                 raise
-            self._failed.add(server.name)
+            if not server.own_session(caller):
+                self._failed.add(server.name)
             self._log("server.not_listed", server=server.name, why=fault.message)
 
     async def learn_again(self, server: WrappedServer, dialogue: Dialogue) -> bool:
@@ -329,10 +330,13 @@ class Catalogue:
             return self.sole, None
         parts = members(request.raw)
         reference = members(parts.get("ref"))
-        name, uri = text_of(parts.get("name")), text_of(parts.get("uri"))
         if request.method == "completion/complete":
             name, uri = text_of(reference.get("name")), text_of(reference.get("uri"))
-        if name:
+            names_resource = text_of(reference.get("type")) == "ref/resource"
+        else:
+            name, uri = text_of(parts.get("name")), text_of(parts.get("uri"))
+            names_resource = request.method.startswith("resources/")
+        if name and not names_resource:
             server = self._owner(name)
             if server is not None:
                 own = name.removeprefix(f"{server.name}_")

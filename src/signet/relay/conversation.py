@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, Raw
 
+from signet.kernel.caller import holder_now
 from signet.kernel.channel import Session
 from signet.kernel.errors import INTERNAL, Code, Fault
 from signet.kernel.relay import RpcRequest
@@ -31,7 +32,7 @@ from .attribution import (
     owner_of_session,
 )
 from .dialogue import Answer, Dialogue, Exchange, LostError, Question
-from .messages import error_object, members
+from .messages import error_object, members, text_of
 from .tasks import Tasks
 
 __all__ = ["LEVELS", "Conversations", "reply_to"]
@@ -146,15 +147,16 @@ class Conversations:
         self._set_level(dialogue, caller)
         name = name_in(raw, caller, more) if method in ASKING else ""
         is_serial = self._is_shared and may_have_asked(dialogue, method, name)
+        holder = holder_now() if caller is None else caller.channel.caller.holder
         if is_serial:
-            await dialogue.turn.acquire()
+            await dialogue.turn.take(holder)
             if not may_have_asked(dialogue, method, name):  # it has answered without a question meanwhile
                 is_serial = False
-                dialogue.turn.release()
+                dialogue.turn.give_back(holder)
         exchange = dialogue.start(method, raw, caller, more=more)
         exchange.name = name
         if is_serial:
-            exchange.is_serial = exchange.has_turn = True
+            exchange.is_serial, exchange.turn_of = True, holder
             exchange.reply.add_done_callback(lambda _: exchange.end_turn())
         if self._is_shared and (method, name) not in dialogue.quiet:
             exchange.reply.add_done_callback(partial(_quiet, exchange))
@@ -252,9 +254,7 @@ class Conversations:
         if caller is None:
             return ""
         if caller.era.modern:
-            level = members(members(caller.raw).get("_meta")).get("io.modelcontextprotocol/logLevel")
-            value = msgspec.json.decode(level) if level is not None else ""
-            return value if isinstance(value, str) else ""
+            return text_of(members(members(caller.raw).get("_meta")).get("io.modelcontextprotocol/logLevel"))
         return self.levels.get(owner_of(caller), "")
 
     def shared_level(self, dialogue: Dialogue) -> str:
@@ -300,8 +300,7 @@ def _state_of(caller: RpcRequest | None) -> str:
     """Return the state with which a caller of the modern era goes on with a call; empty if there is none."""
     if caller is None or not caller.era.modern or b"requestState" not in bytes(caller.raw):
         return ""
-    state = msgspec.json.decode(members(caller.raw).get("requestState", b'""'))
-    return state if isinstance(state, str) else ""
+    return text_of(members(caller.raw).get("requestState"))
 
 
 def _quiet(exchange: Exchange, reply: asyncio.Future[Answer]) -> None:

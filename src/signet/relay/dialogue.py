@@ -16,6 +16,7 @@ from msgspec import UNSET, Raw
 from signet import __version__
 from signet.kernel.channel import Session
 from signet.kernel.errors import INTERNAL, METHOD_NOT_FOUND
+from signet.kernel.fair_turns import FairTurns
 from signet.kernel.protocol import CAPABILITIES_KEY, VERSION_KEY
 from signet.kernel.relay import RpcRequest
 
@@ -36,6 +37,7 @@ from .messages import (
     request,
     response,
     rewritten_params,
+    value_of,
 )
 from .quiet_names import QuietNames
 
@@ -48,7 +50,7 @@ QUESTIONS: Final = frozenset({"elicitation/create", "sampling/createMessage", "r
 OTHER_DOOR: Final = "another door"
 """The holder of calls through other doors than MCP, where nobody knows whose they are."""
 MAX_QUESTIONS: Final = 256
-"""The questions of one instance that may be open at once."""
+"""The questions of one instance that may be open at once; a caller leaves as many as it has to others."""
 MAX_OPEN_BYTES: Final = 64 << 20
 """The most that a question may have times the number of those that are open already."""
 
@@ -89,7 +91,7 @@ class Dialogue:
         """Whose shares its requests used; two are enough to know that it is of several."""
         self.level = ""
         """The log level that was set last, in the handshake era."""
-        self.turn = asyncio.Lock()
+        self.turn = FairTurns("turns of calls that ask", 1)
         """Held by the one request during which a server that several callers share may ask."""
         self._strays = 0
         self.blocked: Blocked = {}
@@ -141,6 +143,11 @@ class Dialogue:
         """Return whether all requests were of the holder of a session: a late question may be of any of them."""
         known = {session.holder} if session.principal is not None else {session.holder, OTHER_DOOR}
         return self._holders <= known
+
+    def leaves_room(self, holder: str) -> bool:
+        """Return whether the open questions to a holder, with a new one, leave room for those to others."""
+        mine = sum(one.holder == holder for one in self.questions.values())
+        return not holder or len(self.questions) + mine - 1 <= MAX_QUESTIONS
 
     def modern_meta(self, capabilities: object, level: str = "") -> dict[str, Any]:
         """Return the `_meta` that a request of the modern era must carry."""
@@ -199,8 +206,7 @@ class Dialogue:
 
     def _notified(self, method: str, params: Raw) -> None:
         if method == "notifications/cancelled":
-            number = members(params).get("requestId")
-            named = msgspec.json.decode(number) if number is not None else None
+            named = value_of(members(params).get("requestId"))
             question = self.questions.pop(named, None) if isinstance(named, int | str) else None
             if question is not None:
                 question.take_back()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Raw
 
+from signet.kernel.caller import holder_now
 from signet.kernel.errors import INTERNAL
 from signet.kernel.relay import RpcRequest
 
@@ -47,6 +48,8 @@ class Question(msgspec.Struct, eq=False):
     """The exchanges under way in one of which it came."""
     timer: asyncio.TimerHandle | None = None
     """Brings it to the likeliest of them; None as soon as it was brought."""
+    holder: str = ""
+    """Whose share of the open questions it uses, as soon as it was brought."""
     withdraw: Callable[[], None] | None = None
     """Tell the caller that its answer is not needed any more, where it was asked."""
 
@@ -92,15 +95,17 @@ class Exchange(msgspec.Struct, eq=False):
     """Whether it waits for its caller's answers, between two requests of the caller."""
     is_serial: bool = False
     """Whether it is one of those that go on one at a time."""
-    has_turn: bool = False
+    turn_of: str | None = None
+    """Whose turn it has, as long as it has one."""
 
     async def take_turn(self) -> None:
         """Wait until it is this exchange's turn."""
-        await self.dialogue.turn.acquire()
-        self.has_turn = True
+        holder = holder_now() if self.request is None else self.request.channel.caller.holder
+        await self.dialogue.turn.take(holder)
+        self.turn_of = holder
 
     def end_turn(self) -> None:
         """Let the next exchange go on, if it is this one's turn."""
-        if self.has_turn:
-            self.has_turn = False
-            self.dialogue.turn.release()
+        if self.turn_of is not None:
+            holder, self.turn_of = self.turn_of, None
+            self.dialogue.turn.give_back(holder)

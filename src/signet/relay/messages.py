@@ -29,6 +29,7 @@ __all__ = [
     "response",
     "rewritten_params",
     "text_of",
+    "value_of",
 ]
 
 HOP: Final = "io.modelcontextprotocol/"
@@ -144,9 +145,17 @@ def members(value: Raw | bytes | None) -> dict[str, Raw]:
         return {}
 
 
+def value_of(value: Raw | None) -> Any:
+    """Return a part of a message, decoded; None where it is not there or cannot be held, as a number out of range."""
+    try:
+        return None if value is None else msgspec.json.decode(value)
+    except (ValueError, RecursionError):
+        return None
+
+
 def text_of(value: Raw | None) -> str:
     """Return a JSON string; empty for any other value."""
-    text = msgspec.json.decode(value) if value is not None else ""
+    text = value_of(value)
     return text if isinstance(text, str) else ""
 
 
@@ -213,6 +222,4 @@ def is_a(kind: type, value: Raw | None) -> bool:
 def name_in(method: str, params: bytes) -> str:
     """Return what the `Mcp-Name` header says: the tool, the prompt or the resource of a request."""
     key = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}.get(method)
-    value = members(params).get(key) if key is not None else None
-    name = msgspec.json.decode(value) if value is not None else ""
-    return name if isinstance(name, str) else ""
+    return text_of(members(params).get(key)) if key is not None else ""

@@ -99,6 +99,8 @@ class Notices:
                 dialogue.quiet.forget(session.holder)
             server.conversations.levels.pop(owner, None)
             server.conversations.asker.end(session.id)
+            if server.tasks is not None and session.principal is None:
+                server.tasks.forget(holder_of_session(session))
             self.sync(server)
             server.pool.end(owner)
 

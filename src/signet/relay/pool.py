@@ -1,6 +1,7 @@
 """The running instances of one server: one for all callers, one for each session, or one for each call.
 
-A start is made once for all who wait for it. Only after a start that failed is there a pause before the next.
+A start is made once for all who wait for it. Only after a start that failed is there a pause before the next: for all
+callers after one of the common instance, else for the holder whose instance did not start.
 
 Instances of sessions and of calls are shared by holders (`Caller.holder`), and count until they have ended. A newcomer
 ends an idle instance of its own holder, and never one that is busy or another's.
@@ -10,7 +11,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from typing import Any, Final
+
+import msgspec
 
 from signet.kernel.errors import TOO_MANY_PROCESSES, Code, Fault
 from signet.kernel.fair_turns import FairTurns
@@ -22,6 +26,8 @@ __all__ = ["Pool"]
 
 FIRST_PAUSE_S: Final = 1.0
 LONGEST_PAUSE_S: Final = 30.0
+MAX_PAUSES: Final = 1024
+"""The number of holders whose failed starts are remembered."""
 MAX_SESSIONS: Final = 64
 """The number of instances that sessions may have at once."""
 MAX_CALLS: Final = 64
@@ -33,6 +39,14 @@ PLACE_S: Final = 10.0
 RETRY_S: Final = 2
 
 Begin = Callable[[], Awaitable[Dialogue]]
+
+
+class _Pause(msgspec.Struct, frozen=True, gc=False):
+    """The time after a start that failed."""
+
+    length_s: float
+    until_s: float
+    why: str
 
 
 class Pool:
@@ -50,8 +64,8 @@ class Pool:
         """Whose share each instance of a call is counted to."""
         self._ending: list[str] = []
         """Whose instances of sessions are being ended."""
-        self._pause_s = 0.0
-        self._not_before = 0.0
+        self._pauses: dict[str, _Pause] = {}
+        """The pauses by holder; that of the common instance has none."""
         self._why = ""
         self._closing: set[asyncio.Task[None]] = set()
         self.is_closed = False
@@ -64,11 +78,11 @@ class Pool:
     @property
     def why_not_started(self) -> str:
         """The reason of the last start, where it failed; empty otherwise."""
-        return self._why if self._pause_s else ""
+        return self._why
 
     def ready(self, owner: str) -> Dialogue | None:
         """Return the dialogue of an owner if there is one that can be used at once; it counts as used."""
-        key = self._key(owner)
+        key = self.key(owner)
         opened = self._open.get(key)
         dialogue = _dialogue_of(opened) if opened is not None else None
         if opened is None or dialogue is None:
@@ -77,9 +91,13 @@ class Pool:
             self._open[key] = self._open.pop(key)
         return None if dialogue.is_lost else dialogue
 
+    def key(self, owner: str) -> str:
+        """Return whose instance a session uses: its own, or empty for the common one."""
+        return owner if self._kind == "session" else ""
+
     async def dialogue(self, owner: str, begin: Begin, holder: str = "") -> Dialogue:
         """Return the dialogue of an owner, started now if it is not there; raise Fault if it cannot be started."""
-        key = self._key(owner)
+        key = self.key(owner)
         ready = self.ready(owner)
         if ready is not None:
             return ready
@@ -99,7 +117,7 @@ class Pool:
 
     async def single(self, begin: Begin, holder: str = "") -> Dialogue:
         """Return a dialogue for one call, as soon as there is a place for it; its user ends it by `close_later`."""
-        self._check_pause()
+        self._check_pause(holder)
         await self._take(self._calls, holder)
         try:
             dialogue = await begin()
@@ -107,15 +125,15 @@ class Pool:
             self._calls.give_back(holder)
             if not isinstance(error, LinkError):
                 raise
-            self._failed(str(error))
+            self._failed(holder, str(error))
             raise self._no_start(str(error)) from None
-        self._pause_s = 0.0
+        self._began(holder)
         self._singles[dialogue] = holder
         return dialogue
 
     def end(self, owner: str) -> None:
         """End the dialogue of a session that has ended."""
-        opened = self._open.pop(self._key(owner), None) if self._kind == "session" else None
+        opened = self._open.pop(self.key(owner), None) if self._kind == "session" else None
         if opened is not None:
             self._later(self._close(opened))
 
@@ -151,20 +169,18 @@ class Pool:
             *map(self._close, opened.values()), *map(self._close_single, [*self._singles]), *self._closing
         )
 
-    def _key(self, owner: str) -> str:
-        return owner if self._kind == "session" else ""
-
     def _start(self, key: str, begin: Begin, holder: str) -> asyncio.Future[Dialogue]:
-        self._check_pause()
+        # The instance without a session is ours: it tells what the server lists.
+        is_counted = self._kind == "session" and bool(key)
+        whose = holder if is_counted else ""
+        self._check_pause(whose)
         before = self._open.pop(key, None)
         if before is not None:
             self._later(self._close(before))
-        # The instance without a session is ours: it tells what the server lists.
-        is_counted = self._kind == "session" and bool(key)
         task = asyncio.ensure_future(self._begin_session(begin, holder) if is_counted else begin())
         if is_counted:
             self._holders[task] = holder
-        task.add_done_callback(self._settle)
+        task.add_done_callback(partial(self._settle, whose))
         return task
 
     async def _begin_session(self, begin: Begin, holder: str) -> Dialogue:
@@ -221,28 +237,36 @@ class Pool:
         data = {"retryable": True, "retryAfterMs": RETRY_S * 1000, "retry_after_seconds": RETRY_S}
         return Fault(Code.INTERNAL_ERROR, message, name=TOO_MANY_PROCESSES, status=503, as_tool_result=False, data=data)
 
-    def _settle(self, started: asyncio.Future[Dialogue]) -> None:
+    def _settle(self, whose: str, started: asyncio.Future[Dialogue]) -> None:
         error = None if started.cancelled() else started.exception()
         if _dialogue_of(started) is None:
             self._holders.pop(started, None)
             for key in [key for key, opened in self._open.items() if opened is started]:
                 del self._open[key]
-        if error is None:
-            self._pause_s = 0.0
-        elif not (isinstance(error, Fault) and error.name == TOO_MANY_PROCESSES):
-            self._failed(str(error))
+        if error is not None and not (isinstance(error, Fault) and error.name == TOO_MANY_PROCESSES):
+            self._failed(whose, str(error))
+        elif error is None and not started.cancelled():
+            self._began(whose)
 
-    def _failed(self, why: str) -> None:
-        self._pause_s = min(LONGEST_PAUSE_S, self._pause_s * 2 or FIRST_PAUSE_S)
-        self._not_before = asyncio.get_running_loop().time() + self._pause_s
+    def _began(self, holder: str) -> None:
+        self._pauses.pop(holder, None)
+        self._why = ""
+
+    def _failed(self, holder: str, why: str) -> None:
+        before = self._pauses.pop(holder, None)
+        length_s = FIRST_PAUSE_S if before is None else min(LONGEST_PAUSE_S, before.length_s * 2)
+        if len(self._pauses) >= MAX_PAUSES:
+            del self._pauses[next(iter(self._pauses))]
+        self._pauses[holder] = _Pause(length_s, asyncio.get_running_loop().time() + length_s, why)
         self._why = why
 
-    def _check_pause(self) -> None:
+    def _check_pause(self, holder: str) -> None:
         if self.is_closed:
             raise Fault(Code.INTERNAL_ERROR, f"{self._name} is being ended", as_tool_result=False)
-        left_s = self._not_before - asyncio.get_running_loop().time() if self._pause_s else 0.0
-        if left_s > 0:
-            raise self._no_start(f"{self._why}; the next try is in {left_s:.0f} s")
+        pause = self._pauses.get(holder)
+        left_s = pause.until_s - asyncio.get_running_loop().time() if pause is not None else 0.0
+        if pause is not None and left_s > 0:
+            raise self._no_start(f"{pause.why}; the next try is in {left_s:.0f} s")
 
     def _no_start(self, why: str) -> Fault:
         message = f"the server {self._name} does not start: {why}"

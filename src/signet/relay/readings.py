@@ -1,5 +1,8 @@
 """Readings: the lists of wrapped servers are read once for all who wait for them, and no server holds up the others.
 
+Where sessions have instances of their own, those who wait for one instance share its reading: one that its session
+keeps busy holds up nobody else.
+
 A server that is not known yet is waited for a short time, one that is known for a moment: what is known of it is
 served meanwhile. One that took longer is not waited for again until it is fast.
 """
@@ -34,6 +37,8 @@ class Reading(msgspec.Struct, eq=False):
     """The lists of a server that are being read."""
 
     server: WrappedServer
+    own: str
+    """The session whose instance is read; empty for the one that is read for all."""
     before: Snapshot | None
     wait_s: float
     """How long others wait for it."""
@@ -53,7 +58,7 @@ class Readings:
         self._read = read
         self._known = known
         self._log = log
-        self._current: dict[str, Reading] = {}
+        self._current: dict[tuple[str, str], Reading] = {}
         self._slow: set[str] = set()
         """The servers that took longer than others waited: nobody waits for them until they are fast."""
         self.on_late: Callable[[WrappedServer, Snapshot], None] | None = None
@@ -64,11 +69,12 @@ class Readings:
 
         What was said before a request is no answer to it: `again` shares one that has begun only where it is late.
         """
-        current = self._current.get(server.name)
+        own = server.own_session(caller)
+        current = self._current.get((server.name, own))
         if current is None:
-            current = self._current[server.name] = self._begin(server, caller)
+            current = self._current[server.name, own] = self._begin(server, caller, own)
         elif again and not current.is_late:
-            current.next = current.next or self._begin(server, caller, behind=current)
+            current.next = current.next or self._begin(server, caller, own, behind=current)
             return current.next
         return current
 
@@ -81,7 +87,7 @@ class Readings:
             await asyncio.wait([one.task for one in awaited], timeout=longest_s)
         for one in [late for late in readings if not late.task.done() and not late.is_late]:
             one.is_late = True
-            if one.server.name not in self._slow:
+            if not one.own and one.server.name not in self._slow:
                 self._slow.add(one.server.name)
                 why = f"it has not listed its tools within {one.wait_s:g} s: they are served as soon as it has"
                 self._log("server.late", server=one.server.name, why=why)
@@ -99,12 +105,13 @@ class Readings:
             if reading.next is not None:
                 reading.next.task.cancel()
 
-    def _begin(self, server: WrappedServer, caller: RpcRequest | None, behind: Reading | None = None) -> Reading:
+    def _begin(
+        self, server: WrappedServer, caller: RpcRequest | None, own: str, behind: Reading | None = None
+    ) -> Reading:
         loop, before = asyncio.get_running_loop(), self._known(server.name)
         wait_s = WAIT_S if before is None else KNOWN_WAIT_S
-        reading = Reading(
-            server, before, 0.0 if server.name in self._slow else wait_s, loop.time(), loop.create_future()
-        )
+        most_s = 0.0 if not own and server.name in self._slow else wait_s
+        reading = Reading(server, own, before, most_s, loop.time(), loop.create_future())
         reading.task = loop.create_task(self._run(reading, caller, behind))
         reading.task.add_done_callback(partial(self._has_read, reading, wait_s))
         return reading
@@ -119,14 +126,14 @@ class Readings:
             reading.took_s = asyncio.get_running_loop().time() - begun_s
 
     def _has_read(self, reading: Reading, wait_s: float, done: asyncio.Future[None]) -> None:
-        name = reading.server.name
-        if self._current.get(name) is reading:
-            del self._current[name]
+        name, key = reading.server.name, (reading.server.name, reading.own)
+        if self._current.get(key) is reading:
+            del self._current[key]
             if reading.next is not None:
-                self._current[name] = reading.next
+                self._current[key] = reading.next
         if done.cancelled() or done.exception() is not None:  # whoever waits gets it; nobody may
             return
-        if reading.took_s < wait_s:
+        if not reading.own and reading.took_s < wait_s:
             self._slow.discard(name)
         known = self._known(name)
         if reading.is_late and known is not None and known != reading.before and self.on_late is not None:

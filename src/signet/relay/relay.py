@@ -25,7 +25,7 @@ from .attribution import owner_of, owner_of_session, session_of
 from .catalogue import Catalogue
 from .conversation import LEVELS
 from .dialogue import Answer
-from .messages import HOP, error_object, members, notification, on_one_line
+from .messages import HOP, error_object, members, notification, on_one_line, text_of, value_of
 from .notices import Notices
 from .replies import error_fault, in_era
 from .requests import call_of, check_scope, enter, replied
@@ -225,7 +225,7 @@ class ServerRelay:
         return reply
 
     def _set_level(self, request: RpcRequest) -> Answered:
-        level = msgspec.json.decode(members(request.raw).get("level", b'""'))
+        level = text_of(members(request.raw).get("level"))
         if level not in LEVELS:
             raise ProtocolError(INVALID_PARAMS, f"Invalid params: the level is one of {', '.join(LEVELS)}")
         return self._later(request, self._set_levels(request, level))
@@ -269,7 +269,7 @@ class ServerRelay:
 
     async def _subscribed(self, request: RpcRequest) -> Answer:
         """Subscribe a session to a resource, or end that."""
-        uri = checked_uri(msgspec.json.decode(members(request.raw).get("uri", b'""')))
+        uri = checked_uri(value_of(members(request.raw).get("uri", Raw(b'""'))))
         server, _ = await self.catalogue.route(request)
         session = request.channel.agreement
         listeners = self.notices.listeners_of(session)
@@ -306,7 +306,7 @@ class ServerRelay:
             return Answer(EMPTY)
         answer, dialogue = await server.exchange(request.method, request.raw, request)
         if answer.error is None and not self.notices.is_open(request.channel.agreement):
-            uri = msgspec.json.decode(members(request.raw).get("uri", b'""'))
+            uri = text_of(members(request.raw).get("uri"))
             self.notices.subscriptions_of(server.name).leave(dialogue, uri)
         return answer if answer.error is not None else Answer(EMPTY)
 
@@ -368,7 +368,7 @@ class ServerRelay:
 
     async def _wanted(self, request: RpcRequest) -> dict[str, Any]:
         """Return what a caller wants to be told; raise Fault if it may not know of resources."""
-        wanted = msgspec.json.decode(members(request.raw).get("notifications", b"{}"))
+        wanted = value_of(members(request.raw).get("notifications"))
         if not isinstance(wanted, dict):
             return {}
         if wanted.get("resourceSubscriptions"):

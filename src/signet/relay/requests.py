@@ -39,7 +39,7 @@ def check_scope(request: RpcRequest) -> None:
 def call_of(request: RpcRequest) -> Call:
     """Return a request that is no call of a tool, as the journal has it: its method and what it names."""
     door = Door(request.channel.door.transport, request.method, f"{request.channel.door.name} relay", runs_tool=False)
-    key = target_of(request.raw) or request.method
+    key = target_of(request.method, request.raw) or request.method
     return Call(key, {}, NULL_CONTEXT, door, request.channel.caller, trace=request.channel.caller.trace)
 
 

@@ -36,7 +36,7 @@ Ask = Callable[[str, Raw], Awaitable[Answer]]
 
 
 async def list_all(method: str, ask: Ask) -> tuple[Raw, ...]:
-    """Return the entries of all pages of a list; raise ValueError if the server refuses it or it has no end."""
+    """Return the entries of all pages of a list; raise ValueError if the server refuses it, or it is too long."""
     member = LISTS[method][1]
     entries: list[Raw] = []
     seen: set[bytes] = set()
@@ -52,11 +52,11 @@ async def list_all(method: str, ask: Ask) -> tuple[Raw, ...]:
         entries += page
         size += len(answer.result)
         cursor = bytes(parts.get("nextCursor", b"null"))
+        if cursor in seen or len(entries) > MAX_ENTRIES or size > MAX_BYTES:
+            break
         if cursor in {b"null", b'""'}:
             _check_entries(method, entries)
             return tuple(entries)
-        if cursor in seen or len(entries) > MAX_ENTRIES or size > MAX_BYTES:
-            break
         seen.add(cursor)
         params = Raw(b'{"cursor":' + cursor + b"}")
     raise ValueError(f"{method} has no end, or more than {MAX_ENTRIES} entries or {MAX_BYTES} bytes")

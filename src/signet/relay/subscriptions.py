@@ -150,8 +150,8 @@ class Subscriptions:
             listener.tell(method, params)
 
     def wants(self, uri: str, beside: Listener) -> bool:
-        """Return whether somebody else wants to hear of a resource."""
-        return any(uri in one.uris for one in self._listeners.values() if one is not beside)
+        """Return whether somebody else wants to hear of a resource, or is about to."""
+        return any(uri in one.uris or uri in one.asking for one in self._listeners.values() if one is not beside)
 
     def sync(self, dialogue: Dialogue, *, uris_are_known: bool = False) -> None:
         """Ask a running server for what its listeners want together; `uris_are_known` if it was asked for those."""

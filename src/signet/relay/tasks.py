@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from time import monotonic
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec import Raw
@@ -20,12 +20,13 @@ from signet.kernel.shares import Shares
 from signet.kernel.wire import encode
 
 from .exchange import Answer
-from .messages import error_object, members, text_of
+from .messages import error_object, members, text_of, value_of
 
 __all__ = ["Tasks", "task_named"]
 
 MAX_TASKS: Final = 4096
 MAX_OF_ONE: Final = 256
+"""The tasks of one holder. The sessions of one address are several holders and have one share of all tasks."""
 MAX_ID_CHARS: Final = 256
 """A longer id is known by its digest."""
 MAX_KEPT_S: Final = 86_400.0
@@ -46,6 +47,7 @@ Ask = Callable[[Raw], Awaitable[Answer]]
 
 class _Task(msgspec.Struct, eq=False):
     holder: str
+    share: str
     ends_s: float
     has_ended: bool = False
 
@@ -56,25 +58,30 @@ class Tasks:
     def __init__(self, now: Callable[[], float] = monotonic) -> None:
         self._now = now
         self._tasks: dict[str, _Task] = {}
-        self._shares = Shares("tasks of wrapped servers", MAX_TASKS, MAX_OF_ONE)
+        self._shares = Shares("tasks of wrapped servers", MAX_TASKS)
+        self._of: dict[str, dict[str, None]] = {}
+        """The tasks of each holder, the oldest first."""
 
-    def check_room(self, holder: str) -> None:
-        """Raise Fault if a holder may begin no further task."""
-        if not (self._shares.has_room(holder) or self._makes_room(holder)):
-            message = f"You have {self._shares.of(holder)} tasks that have not ended: wait for one, or cancel it"
+    def check_room(self, holder: str, share: str = "") -> None:
+        """Raise Fault if a holder may begin no further task; `share` is whose share it uses, where that is another."""
+        share = share or holder
+        if not (self._has_room(holder, share) or self._makes_room(holder, share)):
+            message = f"You have {self._shares.of(share)} tasks that have not ended: wait for one, or cancel it"
             raise rate_limited(message, RETRY_S)
 
-    def begun(self, holder: str, result: Raw | bytes) -> bool:
+    def begun(self, holder: str, result: Raw | bytes, share: str = "") -> bool:
         """Note the holder of the task that a result tells of; return False if the holder may have no further task."""
+        share = share or holder
         told = _told(result)
         name = _key(told.get("taskId"))
         if not name:
             return True
         self._drop(name)  # a server that began anew may give an id again
-        if not (self._shares.has_room(holder) or self._makes_room(holder)):
+        if not (self._has_room(holder, share) or self._makes_room(holder, share)):
             return False
-        self._shares.hold(holder)
-        self._tasks[name] = _Task(holder, self._now() + _ttl_s(told.get("ttl")))
+        self._shares.hold(share)
+        self._of.setdefault(holder, {})[name] = None
+        self._tasks[name] = _Task(holder, share, self._now() + _ttl_s(told.get("ttl")))
         self.noted(result)
         return True
 
@@ -111,7 +118,7 @@ class Tasks:
     async def _list(self, holder: str, ask: Ask) -> Answer:
         """Return the tasks of a holder, from as many pages of the server as are needed to see them all."""
         now_s = self._now()
-        wanted = {name for name, task in self._tasks.items() if task.holder == holder and task.ends_s > now_s}
+        wanted = {name for name in self._of.get(holder, ()) if self._tasks[name].ends_s > now_s}
         found: list[Raw] = []
         params = Raw(b"{}")
         async with asyncio.timeout(LIST_S):
@@ -132,20 +139,37 @@ class Tasks:
                 params = Raw(b'{"cursor":' + cursor + b"}")
         return Answer(Raw(encode({"tasks": found})))
 
-    def _makes_room(self, holder: str) -> bool:
-        """Forget a holder's oldest task that has ended, and all whose time is over; return whether there is room."""
+    def forget(self, holder: str) -> None:
+        """Forget all tasks of a holder that is gone: nobody else may have them."""
+        for name in [*self._of.get(holder, ())]:
+            self._drop(name)
+
+    def _has_room(self, holder: str, share: str) -> bool:
+        return len(self._of.get(holder, ())) < MAX_OF_ONE and self._shares.has_room(share)
+
+    def _makes_room(self, holder: str, share: str) -> bool:
+        """Forget all tasks whose time is over, and the oldest that has ended of a share; return whether there is room.
+
+        Where the holder has too many, it is the oldest of the holder that goes.
+        """
         now_s = self._now()
         for name in [name for name, task in self._tasks.items() if task.ends_s <= now_s]:
             self._drop(name)
-        if not self._shares.has_room(holder):
-            ended = (name for name, task in self._tasks.items() if task.holder == holder and task.has_ended)
+        if not self._has_room(holder, share):
+            is_holders = len(self._of.get(holder, ())) >= MAX_OF_ONE
+            mine = self._of[holder] if is_holders else self._tasks
+            ended = (name for name in mine if self._tasks[name].share == share and self._tasks[name].has_ended)
             self._drop(next(ended, ""))
-        return self._shares.has_room(holder)
+        return self._has_room(holder, share)
 
     def _drop(self, name: str) -> None:
         task = self._tasks.pop(name, None)
         if task is not None:
-            self._shares.give_back(task.holder)
+            self._shares.give_back(task.share)
+            mine = self._of[task.holder]
+            del mine[name]
+            if not mine:
+                del self._of[task.holder]
 
 
 def task_named(result: Raw | bytes | None) -> str:
@@ -170,6 +194,6 @@ def _key(named: Raw | None) -> str:
 
 
 def _ttl_s(raw: Raw | None) -> float:
-    value: Any = msgspec.json.decode(raw) if raw is not None else None
+    value = value_of(raw)
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
     return min(value / 1000, MAX_KEPT_S) if is_number else MAX_KEPT_S

@@ -97,12 +97,18 @@ class WrappedServer:
         """Return the running instance for a caller, started now if there is none; raise Fault if it does not start."""
         owner = session_of(caller)
         ready = self.pool.ready(owner)
-        begin = partial(self._begin, caller, owner if self.spec.pool == "session" else None)
+        is_own = bool(self.pool.key(owner))
+        begin = partial(self._begin, caller, owner if self.spec.pool == "session" else None, is_own=is_own)
         return ready if ready is not None else await self.pool.dialogue(owner, begin, _holder_of(caller))
 
-    async def _begin(self, caller: RpcRequest | None, owner: str | None) -> Dialogue:
+    def own_session(self, caller: RpcRequest | None) -> str:
+        """Return the session of a caller that has an instance of its own beside other callers; empty for all others."""
+        return "" if self._is_private else self.pool.key(session_of(caller))
+
+    async def _begin(self, caller: RpcRequest | None, owner: str | None, *, is_own: bool) -> Dialogue:
+        """Begin a dialogue; one that `is_own` is with an instance that its caller alone uses."""
         try:
-            dialogue = await introduce(partial(self._make_dialogue, owner), self._introduction(caller))
+            dialogue = await introduce(partial(self._make_dialogue, owner), self._introduction(caller, is_own=is_own))
         except LinkError as error:
             raise LinkError(self._for_callers("server.not_started", str(error))) from None
         if self.judge is not None:
@@ -167,11 +173,12 @@ class WrappedServer:
         reason = "" if running else why
         return ServerState(self.name, source, state, reason, standing.restarts, standing.drift, standing.blocked)
 
-    def _introduction(self, caller: RpcRequest | None) -> Introduction:
+    def _introduction(self, caller: RpcRequest | None, *, is_own: bool) -> Introduction:
+        """Return how we introduce ourselves; what a caller says of itself reaches no instance that others use."""
         if caller is None:
             return Introduction(prefers_modern=True, only=self.spec.era)
         session = caller.channel.agreement
-        own = self._is_private or self.spec.pool != "shared"
+        own = self._is_private or is_own
         declared: Any = caller.meta.capabilities if caller.era.modern else session.capabilities
         capabilities = declared if own and isinstance(declared, Mapping) else CALLERS
         how = Introduction(prefers_modern=caller.era.modern, only=self.spec.era, capabilities=capabilities)
@@ -189,7 +196,7 @@ class WrappedServer:
         may_repeat = annotations.get("readOnlyHint", False) or annotations.get("idempotentHint", False)
         more = {"name": name} if caller is not None and caller.params.name != name else None
         if self.tasks is not None and caller is not None and b'"task"' in bytes(raw):
-            self.tasks.check_room(holder_of(caller))
+            self.tasks.check_room(holder_of(caller), _holder_of(caller))
         headers = names.headers(arguments)
         answer, dialogue = await self.exchange(
             "tools/call", raw, caller, may_repeat=may_repeat, more=more, param_headers=headers
@@ -208,11 +215,11 @@ class WrappedServer:
 
     def _begin_task(self, tasks: Tasks, dialogue: Dialogue, answer: Answer, caller: RpcRequest) -> None:
         """Note whose a task is that a call has begun; raise Fault, and cancel it, if the caller may have no more."""
-        if not tasks.begun(holder_of(caller), answer.result or b"{}"):
+        if not tasks.begun(holder_of(caller), answer.result or b"{}", _holder_of(caller)):
             named = task_named(answer.result)
             meta = dialogue.modern_meta({}) if dialogue.modern else None
             dialogue.start("tasks/cancel", encode({"taskId": named}), meta=meta)
-            tasks.check_room(holder_of(caller))
+            tasks.check_room(holder_of(caller), _holder_of(caller))
 
     async def ask_about_tasks(self, request: RpcRequest) -> Answer | None:
         """Return the answer to a request about tasks; None where the server's own answer is for the caller."""
@@ -319,7 +326,8 @@ class WrappedServer:
         """Return the instance for a request; a caller without a session shares none with others that have none."""
         if self.spec.pool == "shared" or (self.spec.pool == "session" and session_of(caller)):
             return await self.dialogue(caller)
-        dialogue = await self.pool.single(partial(self._begin, caller, session_of(caller)), _holder_of(caller))
+        begin = partial(self._begin, caller, session_of(caller), is_own=True)
+        dialogue = await self.pool.single(begin, _holder_of(caller))
         self._singles.add(dialogue)
         return dialogue
 

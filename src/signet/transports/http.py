@@ -8,7 +8,10 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from msgspec import UNSET
 
 from signet.kernel.caller import NOBODY, Caller
 from signet.kernel.errors import (
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
     from .session_door import SessionDoor
     from .sessions import SessionTable
 
-__all__ = ["STREAM", "McpDoor", "to_response"]
+__all__ = ["STREAM", "McpDoor", "begins_call", "head_of", "to_response"]
 
 HANDSHAKE_STATUS: Final = {PARSE_ERROR: 400, INVALID_REQUEST: 400, HEADER_MISMATCH: 400, UNSUPPORTED_VERSION: 400}
 MODERN_STATUS: Final = {
@@ -67,6 +70,34 @@ MAX_UNREAD_BYTES: Final = 8 << 20
 """The size of the messages before a reply that a client may leave unread; further ones are dropped until it reads."""
 EVENT: Final = b"event: message\r\ndata: "
 QUESTION: Final = b'{"jsonrpc":"2.0","id":'
+
+
+class Head(msgspec.Struct):
+    """The part of a message that tells what it is, as the door reads it before the server does."""
+
+    method: Any = UNSET
+    id: Any = UNSET
+
+    @property
+    def is_request(self) -> bool:
+        """Return whether a reply is owed; none is for notifications, and for answers to questions."""
+        return self.method is not UNSET and self.id is not UNSET
+
+
+_head: Final = msgspec.json.Decoder(Head).decode
+
+
+def head_of(body: bytes) -> Head:
+    """Return the head of a message; that of a request where it cannot be read: the server says what is wrong."""
+    try:
+        return _head(body)
+    except (ValueError, RecursionError):
+        return Head(None, None)
+
+
+def begins_call(request: Request) -> bool:
+    """Return whether a POST may begin a call."""
+    return head_of(request.body).is_request
 
 
 class McpDoor:
@@ -154,6 +185,8 @@ class _Progress:
         if not self._messages:
             return to_response(request, call.result())
         events = self._events(request, call, wake)
+        if not pending.is_endless:
+            request.going_on = call
         return Response(200, headers=STREAM, events=events, is_endless=pending.is_endless)
 
     async def _events(

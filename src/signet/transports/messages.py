@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable
 from time import perf_counter
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
@@ -21,6 +21,9 @@ from signet.kernel.outcome import Call, Outcome
 from signet.kernel.wire import Headers
 
 from .request_ids import HEADER
+
+if TYPE_CHECKING:
+    from asyncio import Future
 
 __all__ = [
     "BODY_LIMIT_BYTES",
@@ -79,6 +82,8 @@ class Request(msgspec.Struct):
     """The fault for which the server refused a request other than a call."""
     is_answered: bool = False
     """Whether the next event of its stream is the reply, where that is no outcome of a call."""
+    going_on: Future[Any] | None = None
+    """The call in it, where the response begins before the call has ended."""
     network: str = ""
     """The network by which the client is counted; empty where it is counted by its address."""
 

@@ -25,7 +25,7 @@ from signet.kernel.wire import encode
 
 from .envelope import PATH as ENVELOPE_PATH
 from .envelope import EnvelopeDoor
-from .http import McpDoor
+from .http import McpDoor, begins_call
 from .messages import Answer, Request, Response
 from .openapi import describe
 from .pages import PageDoor
@@ -95,7 +95,14 @@ class Router:
         ready = page("/readyz", self._ready)
         routes["/readyz"] = msgspec.structs.replace(ready, answer=partial(self._answer_when_compiled, ready))
         routes["/openapi.json"] = page("/openapi.json", self._openapi)
-        routes["/mcp"] = Route(FOR_CALLERS, mcp.answer, mcp.refuse, door="http mcp", answers_options=has_sessions)
+        routes["/mcp"] = Route(
+            FOR_CALLERS,
+            mcp.answer,
+            mcp.refuse,
+            begins_call=begins_call,
+            door="http mcp",
+            answers_options=has_sessions,
+        )
         routes[DISCOVERY] = Route(
             FOR_ALL, self._rest.discover, partial(refuse, headers=GET_HEADERS), answers_options=True
         )

@@ -44,6 +44,8 @@ class Route(msgspec.Struct, frozen=True):
     """Return the response for a fault of the door itself."""
     calls_on_get: bool = False
     """Whether a GET is a call of a tool."""
+    begins_call: Callable[[Request], bool] | None = None
+    """Return whether a POST may begin a call, where not every one does."""
     door: str = "http"
     """The name of the door behind the route."""
     answers_options: bool = False

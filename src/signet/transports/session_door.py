@@ -23,10 +23,9 @@ from signet.kernel.server import HTTP_MCP, ClientChannel, Pending, Server
 from signet.kernel.wire import Reply, failure
 
 from .event_log import RESUMABLE_SINCE, EventLog, parse_id
-from .http import STREAM, to_response
+from .http import STREAM, head_of, to_response
 from .messages import JSON, Fields, Request, Response, preflight
 from .sessions import STANDING, CallStream, HttpSession, SessionTable
-from .shares import CallShares
 
 __all__ = ["SessionDoor"]
 
@@ -40,23 +39,12 @@ ADMITTED_S: Final = 3_600.0
 CANCELLED: Final = "The request was cancelled by its client"
 
 
-class _Head(msgspec.Struct):
-    """What the door reads of a message before the server does."""
-
-    method: str = ""
-    id: str | int | None = None
-
-
-_head: Final = msgspec.json.Decoder(_Head).decode
-
-
 class SessionDoor:
     """Answers the requests of sessions."""
 
     def __init__(self, server: Server, table: SessionTable) -> None:
         self._server = server
         self._table = table
-        self._shares = CallShares()
 
     def answer(self, request: Request) -> Awaitable[Response] | Response | None:
         """Return the response to a request of a session or to one that opens a session; None for all others."""
@@ -68,7 +56,7 @@ class SessionDoor:
         if SESSION in request.headers:
             return self._answer(request)
         is_opening = request.method == "POST" and b"initialize" in request.body
-        return self._open(request) if is_opening and _read_head(request.body).method == "initialize" else None
+        return self._open(request) if is_opening and head_of(request.body).method == "initialize" else None
 
     async def _open(self, request: Request) -> Response:
         """Answer `initialize`; the session stays if the server agrees."""
@@ -105,22 +93,22 @@ class SessionDoor:
         return _refuse(405, "POST, GET and DELETE are served here", "METHOD_NOT_ALLOWED", ((b"allow", METHODS),))
 
     async def _post(self, request: Request, session: HttpSession) -> Response:
-        head = _read_head(request.body)
+        head = head_of(request.body)
         if head.method == "initialize":
             return _refuse(400, "This session is open already: send initialize without a session", "INVALID_REQUEST")
         stream = None
-        if head.method and head.id is not None:
-            fault = self._shares.check(request.network or request.address)
-            stream = session.new_stream(self._table.limits.streams) if fault is None else None
+        if head.is_request:
+            stream = session.new_stream(self._table.limits.streams)
             if stream is None:
-                why = fault.message if fault is not None else "This session has too many calls in flight"
+                why = "This session has too many calls in flight"
                 return _refuse(503, why, "TOO_MANY_CALLS", ((b"retry-after", b"1"),))
         log = stream.log if stream is not None else session.standing
         reply = self._server.receive(request.body, _channel(request, session, log))
         if stream is None or not isinstance(reply, Pending):
             return to_response(request, reply) if isinstance(reply, Reply) else Response(202, headers=())
         request.call = reply.call
-        stream.start(self._shares.hold(request.network or request.address, reply.reply), reply.id)
+        stream.start(reply.reply, reply.id)
+        request.going_on = stream.task
         session.keep(stream)
         return await _await_first(request, session, stream, may_be_refused=self._may_be_refused(request))
 
@@ -158,14 +146,6 @@ def _channel(request: Request, session: HttpSession, log: EventLog) -> ClientCha
         caller=request.caller,
         agreement=session.agreement,
     )
-
-
-def _read_head(body: bytes) -> _Head:
-    """Return the head of a message; an empty one where it has none, so that the server says what is wrong."""
-    try:
-        return _head(body)
-    except (msgspec.DecodeError, RecursionError):
-        return _Head()
 
 
 async def _await_first(request: Request, session: HttpSession, stream: CallStream, *, may_be_refused: bool) -> Response:

@@ -215,7 +215,9 @@ class SessionTable:
         if len(mine) >= self.limits.per_owner:
             has_room = self._make_room(mine)
         elif len(self._sessions) >= self.limits.sessions:
-            has_room = self._make_room(max(self._by_owner.values(), key=len)) or self._make_room(self._sessions)
+            # Of those with as many, the newcomer's own come first: it is to make room itself.
+            rank = sorted(self._by_owner.items(), key=lambda one: (len(one[1]), one[0] == owner), reverse=True)
+            has_room = any(self._make_room(sessions) for _, sessions in rank)
         else:
             has_room = True
         if not has_room:

@@ -159,8 +159,8 @@ class App:
         if request.identifying is not None:
             return self._answer_identified(request, request.identifying)
         if self._shares.awaited.held and (request.method == "POST" or route.calls_on_get):
-            fault = self._shares.check(request.network or request.address)
-            if fault is not None:
+            fault = self._shares.check(request)
+            if fault is not None and (route.begins_call is None or route.begins_call(request)):
                 return self.refuse(request, fault)
         answer: Answer | Awaitable[Answer]
         relay = self._server.relay
@@ -180,7 +180,7 @@ class App:
         if isinstance(answer, Response):
             return answer
         noted = answer if self._notes is None else self._notes.unless_left(request, answer)
-        return self._shares.hold(request.network or request.address, noted)
+        return self._shares.hold(request, noted)
 
     def refuse(self, request: Request | None, fault: Fault) -> Response:
         """Return the response for a fault, in the shape of the door that the request was for."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from signet.kernel.exchange import Exchange, message_of
+from signet.kernel.exchange import Exchange, is_plain_method, message_of
 
 __all__ = ["AccessLog"]
 
@@ -35,7 +35,7 @@ class AccessLog:
             "tool": outcome.tool.slug if outcome is not None and outcome.tool is not None else "-",
         }
         method, _ = message_of(exchange)
-        if method:
+        if is_plain_method(method):
             facts["method"] = method
         if exchange.refusal:
             facts["refusal"] = exchange.refusal
