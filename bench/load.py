@@ -15,10 +15,11 @@ from dataclasses import asdict, dataclass
 
 from bench.frames import FIRST, Call, EnvelopeCall, RestCall, WrongAnswerError
 
-__all__ = ["ENVELOPES", "Job", "Load", "Tally"]
+__all__ = ["ANSWER_S", "ENVELOPES", "SESSION", "Job", "Load", "Tally"]
 
 ENVELOPES = "/mcp/tool/"
 """The beginning of the paths that take envelopes."""
+SESSION = "mcp-session-id"
 ANSWER_S = 30.0
 CHUNK = 1 << 18
 
@@ -37,6 +38,8 @@ class Job:
     seconds: float
     limit: int
     echoes: bool
+    session: str = ""
+    """The id of the session that MCP calls belong to; without one they belong to none."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,11 @@ class Tally:
 
     calls: int
     elapsed_s: float
+
+    @property
+    def per_s(self) -> float:
+        """The calls per second."""
+        return self.calls / self.elapsed_s
 
 
 def call_of(job: Job) -> Call | RestCall:
@@ -57,6 +65,8 @@ def call_of(job: Job) -> Call | RestCall:
 def preamble(job: Job, call: Call | RestCall) -> bytes:
     """Return the head of the requests; all bodies of a job have one length, so there is one head."""
     headers = {"host": f"127.0.0.1:{job.port}", **call.headers, "content-length": len(call.frame(FIRST))}
+    if job.session:
+        headers[SESSION] = job.session
     lines = [f"POST {job.path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
     return "\r\n".join([*lines, "", ""]).encode()
 
@@ -95,7 +105,7 @@ class Load:
                 if body is None:
                     partial[fd] = data
                     continue
-                answers.append(body)
+                answers.append(last_event(body) if self.job.session else body)
                 if time.perf_counter() < end and self._next - first < limit:
                     self._send(link)
                 else:
@@ -158,6 +168,11 @@ def joined_chunks(data: bytes, at: int) -> bytes | None:
             return b"".join(chunks)
         chunks.append(data[end + 2 : end + 2 + size])
     return None
+
+
+def last_event(stream: bytes) -> bytes:
+    """Return the message of the last event of a stream; a call of a session is answered with a stream."""
+    return stream.rpartition(b"data: ")[2].rstrip()
 
 
 def main() -> None:

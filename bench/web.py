@@ -80,7 +80,7 @@ def per_s(
             complaint = f"{name}: {child.stderr()[-2000:]}"
             raise WrongAnswerError(complaint)
         tally = Tally(**json.loads(output))
-    return tally.calls / tally.elapsed_s
+    return tally.per_s
 
 
 def _links(count: int) -> str:

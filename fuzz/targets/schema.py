@@ -15,8 +15,8 @@ import msgspec
 from fuzz.schema_grammar import hostile_schema, hostile_value
 from fuzz.target import Run, Target, TooSlow, expect
 from fuzz.watch import MIB, forget_peak, peak_memory
-from signet.kernel.schema_budget import THREAD_WORK
 from signet.kernel.schemas import Contract
+from signet.kernel.spending import THREAD_WORK
 
 __all__ = ["TARGET"]
 

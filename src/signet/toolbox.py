@@ -9,7 +9,6 @@ from typing import Final
 import msgspec
 
 from signet.catalogue import freezing_target
-from signet.kernel.schema_budget import check_budget
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Tool, Toolbox
 from signet.kernel.toolset import Toolset
@@ -79,6 +78,8 @@ def _within_budget(
     tools: tuple[Tool, ...], registry: SchemaRegistry, mode: str, tell: Callable[[str, str], None]
 ) -> tuple[Tool, ...]:
     """Return the tools whose schemas are within their budget, or need not be."""
+    from signet.kernel.schema_budget import check_budget
+
     served = []
     for tool in tools:
         bundle = registry.load_bundle(tool.slug)

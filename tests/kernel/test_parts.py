@@ -14,9 +14,10 @@ import pytest
 
 from fuzz.schema_grammar import hostile_schema, hostile_value
 from signet.kernel import parts
-from signet.kernel.parts import OverBudgetError, Parts, Spending
-from signet.kernel.schema_work import MAX_STEPS, MAX_WORK, measure_value
+from signet.kernel.parts import Parts
+from signet.kernel.schema_work import measure_value
 from signet.kernel.schemas import Contract
+from signet.kernel.spending import MAX_STEPS, MAX_WORK, OverBudgetError, Spending
 
 PAIRS: Final = 1_200
 MAX_CALLS: Final = 600_000

@@ -6,6 +6,7 @@ import asyncio
 import json
 import math
 import shutil
+import sys
 import threading
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -1030,3 +1031,35 @@ def test_a_contract_that_does_not_compile_fails_its_calls_alone(tmp_path: Path) 
         Code.INTERNAL_ERROR,
         "bad failed: this is a fault of the server, not of the call",
     )
+
+
+def encodings(work: Callable[[], object]) -> int:
+    """Return how often values are encoded in some work."""
+    seen: list[str] = []
+    sys.setprofile(lambda _, event, called: seen.append(called.__name__) if event == "c_call" else None)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return seen.count("encode")
+
+
+@pytest.mark.parametrize(("size", "count"), [(20, 0), (0, 1)])
+def test_arguments_that_came_in_a_short_message_are_not_written_to_learn_their_size(
+    registry: SchemaRegistry, size: int, count: int
+) -> None:
+    pipeline, call = World(registry).pipeline, Call("one", {"n": 1}, QUIET_CONTEXT, size=size)
+    pipeline.prepare(call)
+
+    found = encodings(lambda: pipeline.prepare(call))
+
+    assert found == count
+
+
+@pytest.mark.parametrize("size", [0, 20, 100_000_000])
+def test_arguments_are_checked_whatever_the_size_of_their_message(registry: SchemaRegistry, size: int) -> None:
+    outcome = World(registry).pipeline.run(Call("one", {"n": 101}, QUIET_CONTEXT, size=size))
+
+    assert isinstance(outcome, Outcome)
+    assert outcome.fault is not None
+    assert outcome.fault.code is Code.INVALID_INPUT

@@ -30,3 +30,23 @@ def test_only_questions_and_tasks_leave_a_call_open(result: bytes, is_final: boo
 
     assert reply.is_final == is_final
     assert reply.body == result
+
+
+@pytest.mark.parametrize(
+    ("result", "is_single"),
+    [
+        (b'{"content":[],"structuredContent":{"n":1.0},"isError":false}', True),
+        (b'{"content":[]}', True),
+        (b'{"content":[],"structuredContent":{"n":1},"structuredContent":{"n":2}}', False),
+        (b'{"content":[],"isError":true,"isError":false}', False),
+        (b'{"content":[],"_meta":{},"_meta":{"a":1}}', False),
+        (b'{"structuredContent":{"n":1},"content":[]}', False),
+        (b'{"content":[],"is\\u0045rror":true,"isError":false}', False),
+    ],
+)
+def test_only_a_result_of_known_members_in_their_order_is_known_to_have_each_once(
+    result: bytes, is_single: bool
+) -> None:
+    reply = relayed("t", Answer(Raw(result)), modern=False, server_info=None, relax=False, by_mcp=True)
+
+    assert reply.is_single == is_single

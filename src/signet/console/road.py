@@ -19,7 +19,7 @@ import msgspec
 from signet.kernel.errors import Fault
 from signet.kernel.outcome import Call, Outcome, PreparedCall, Relayed
 from signet.kernel.pipeline import Pipeline
-from signet.kernel.schema_budget import THREAD_WORK
+from signet.kernel.spending import THREAD_WORK
 from signet.kernel.upstream import UpstreamVisit
 
 __all__ = ["ROAD", "Attempt", "Road", "Span", "TimedPipeline", "timed", "visitor"]

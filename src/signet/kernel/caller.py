@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import Final, Protocol
 
 import msgspec
@@ -16,6 +17,8 @@ CALL_ALL: Final = "tools:call"
 """The scope that lets a principal call every tool; `tools:call:<slug>` is for one."""
 MAX_CHARS: Final = 128
 """The longest name of a caller that is counted as it is."""
+MAX_KEPT: Final = 256
+"""The callers whose holder is not found anew for each request."""
 NETWORK_BITS: Final = 64
 """The bits of an IPv6 address that one client cannot choose."""
 
@@ -77,8 +80,8 @@ class Caller(msgspec.Struct, frozen=True):
     @property
     def holder(self) -> str:
         """Return whose share of a scarce thing the caller uses: its principal's, else its address's; else empty."""
-        scope, who = caller_of(self.key, self.address)
-        return f"{scope} {who}" if who else ""
+        who = self.principal
+        return _holder_of(None if who is None else who.key or who.name, self.address)
 
 
 NOBODY: Final = Caller()
@@ -94,6 +97,12 @@ It is set by the door that awaits the answer, before it does.
 def holder_now() -> str:
     """Return whose share of a scarce thing the code that runs now uses; empty outside of a call."""
     return CALLER.get(NOBODY).holder
+
+
+@lru_cache(maxsize=MAX_KEPT)
+def _holder_of(principal: str | None, address: str) -> str:
+    scope, who = caller_of(principal, address)
+    return f"{scope} {who}" if who else ""
 
 
 def caller_of(principal: str | None, address: str) -> tuple[str, str]:

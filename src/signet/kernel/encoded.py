@@ -9,14 +9,15 @@ one batch at a time: to be checked, and to be shown.
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, overload
+from typing import TYPE_CHECKING, Any, Final, overload
 
 import msgspec
 
 from .wire import LARGE_RESULT_BYTES, decode_in_chunks, encode
+
+if TYPE_CHECKING:
+    from array import array
 
 __all__ = ["EncodedResult", "EncodedRows", "ResultWriter"]
 
@@ -85,8 +86,11 @@ class EncodedRows(Sequence[Any]):
         if isinstance(place, slice):
             return [self[at] for at in range(*place.indices(self._count))]
         at = range(self._count)[place]
-        number = bisect(self._firsts, at) - 1
-        if self._read[0] != number:
+        number = self._read[0]
+        if number < 0 or not self._firsts[number] <= at < self._firsts[number + 1]:
+            from bisect import bisect
+
+            number = bisect(self._firsts, at) - 1
             self._read = number, self._batch(number)
         return self._read[1][at - self._firsts[number]]
 
@@ -109,6 +113,8 @@ class ResultWriter:
 
     def __init__(self, name: str, room: int) -> None:
         """Write the rows of the member `name`; `room` is kept for all that stands before them."""
+        from array import array
+
         self.body = bytearray(room)
         self._name = name
         self._room = room
@@ -139,5 +145,7 @@ class ResultWriter:
             self.body += piece
         self.body[unused : self._room] = head
         del self.body[:unused]
+        from array import array
+
         ends = array("Q", (end - unused for end in self._ends))
         return EncodedResult(self.body, EncodedRows(self.body, self._name, len(head), ends, self._firsts))

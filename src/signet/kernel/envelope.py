@@ -43,22 +43,25 @@ def open_envelope(
     door: Door = UNKNOWN_DOOR,
     *,
     caller: Caller = NOBODY,
+    size: int = 0,
 ) -> Call:
     """Check a value against the envelope's contract and return the call in it; `path_key` is the tool in an HTTP path.
+
+    `size` is that of the JSON in which the value came.
 
     Raises:
         ProtocolError: INVALID_INPUT if the value breaks the contract, with the place and the reason as its cause;
             -32601 for another method.
     """
     contract = registry.load_envelope()
-    if not contract.is_valid(value):
+    if not contract.is_valid(value, size=size):
         raise refusal(Code.INVALID_INPUT, value) from ContractError(contract.places(value))
     if value["method"] != INVOKE:
         raise ProtocolError(METHOD_NOT_FOUND, "Method not found", value=value)
     tool: str = value["params"]["tool"]
     if path_key is not None and tool.removeprefix(PREFIX) != path_key.removeprefix(PREFIX):
         raise refusal(Code.INVALID_INPUT, value) from ContractError([("", "the path names another tool")])
-    return Call(tool, value["params"]["input"], context, door, caller, trace=caller.trace)
+    return Call(tool, value["params"]["input"], context, door, caller, trace=caller.trace, size=size)
 
 
 class _Written(msgspec.Struct):

@@ -65,10 +65,10 @@ def has_equal_members(text: Raw | bytes) -> bool:
         return True
 
 
-def has_equal_names_in_pieces(text: Raw | bytes) -> bool:
-    """Return the same of a value without white space around it; a large one is read in pieces, for other threads."""
+def has_equal_names_in_pieces(text: Raw | bytes, value: Any = UNSET) -> bool:
+    """Return the same of a text without white space around it; a large one is read in pieces, for other threads."""
     if len(text) <= PIECE_BYTES:
-        return has_equal_names(text)
+        return has_equal_names(text, value)
     first = bytes(memoryview(text)[:1])
     if first == b"[":
         return any(has_equal_names_in_pieces(part) for part in _list(text))

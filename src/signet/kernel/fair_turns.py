@@ -53,6 +53,10 @@ class FairTurns:
         """Return whether a holder has a turn, or waits for one."""
         return self._line.has(holder)
 
+    def take_at_once(self, holder: str) -> bool:
+        """Take a turn without a wait, if nobody waits and the holder may have it; return whether it has it."""
+        return self._line.take(holder)
+
     async def take(self, holder: str) -> None:
         """Wait for a turn; whoever has it gives it back by `give_back`."""
         line = self._line
@@ -76,7 +80,8 @@ class FairTurns:
     def give_back(self, holder: str) -> None:
         """Give a turn back, and let in whoever is next."""
         self._line.give_back(holder)
-        self._let_in()
+        if self._line.count:
+            self._let_in()
 
     @asynccontextmanager
     async def turn(self, holder: str) -> AsyncIterator[None]:

@@ -45,6 +45,8 @@ class Call(msgspec.Struct, frozen=True):
     """The client's name for this call: a call with the same name is answered, not run again."""
     trace: str = ""
     """The `traceparent` of the call, if its client sent one."""
+    size: int = 0
+    """The bytes of the JSON in which the arguments came, and what came beside them; 0 where they came as values."""
 
 
 class PreparedCall(msgspec.Struct, frozen=True):
@@ -76,6 +78,8 @@ class Relayed(msgspec.Struct, frozen=True):
     """Whether it is a JSON-RPC error instead of a result."""
     is_final: bool = True
     """Whether it ends the call; a question to the caller does not."""
+    is_single: bool = False
+    """Whether it is known that no two of its members have one name."""
     in_era: Callable[[Relayed, bool], bytes] | None = None
     """Return the body as the modern era (True) or the handshake era (False) writes it."""
 

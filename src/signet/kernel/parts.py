@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from .schema_budget import SchemaBudget, pattern_work
 from .schema_references import part_at
-from .schema_work import MAX_WORK, ValueSize, measure_value
+from .schema_work import ValueSize, measure_value
+from .spending import MAX_WORK, OverBudgetError, Spending
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, Registry
@@ -22,9 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CALL_WORK",
     "STEP_WORK",
-    "OverBudgetError",
     "Parts",
-    "Spending",
     "escaped",
     "measured",
     "plausible",
@@ -61,25 +60,6 @@ LOOKING: Final = frozenset(
 """The keywords that look at all of an array or object at once."""
 LONE_REFERENCE: Final = ("draft-04", "draft-06", "draft-07")
 """The drafts in which a reference has no keywords beside it."""
-
-
-class OverBudgetError(Exception):
-    """A value takes more work to be checked than may be spent on it."""
-
-
-class Spending:
-    """The work that may still be spent on one check."""
-
-    def __init__(self, work: int) -> None:
-        self.left = work
-        self.measured: tuple[Any, ValueSize] | None = None
-        """The value that was measured last, and its size."""
-
-    def spend(self, work: int) -> None:
-        """Count some work; raise OverBudgetError if so much is not left."""
-        self.left -= work
-        if self.left < 0:
-            raise OverBudgetError
 
 
 _kept: Final[dict[Parts, int]] = {}

@@ -30,11 +30,9 @@ from .errors import (
 )
 from .gate import Gate, run_behind_gate
 from .outcome import Call, Outcome, PreparedCall, Relayed
-from .parts import OverBudgetError
-from .places import marks_in_words, place_of_type
 from .relayed import finish_relayed, oversized
-from .schema_budget import THREAD_WORK
 from .schemas import PREFIX, Contract, ContractError, SchemaRegistry, ToolIO
+from .spending import THREAD_WORK, OverBudgetError
 from .tools import Tool, Toolbox, ToolsetRuntime
 from .validation import RULES, Mode
 from .waiting import Waiting
@@ -172,7 +170,8 @@ class Pipeline:
             arguments = without_nulls(arguments, names.optional - tool.keeps_nulls) if has_nulls else arguments
         contract = io.input_validator
         # No value that is so small can be dear to check.
-        is_valid = contract.is_valid_at_once if len(encode(arguments)) <= contract.free_bytes else contract.is_valid
+        is_small = (call.size or len(encode(arguments))) <= contract.free_bytes
+        is_valid = contract.is_valid_at_once if is_small else contract.is_valid
         if fault is None and checks and not is_valid(arguments):
             arguments = arguments if tool.relays else tool.tidied(without_nulls(arguments))
             places = contract.places(arguments)
@@ -190,7 +189,7 @@ class Pipeline:
             args = tool.read_again(arguments, error, is_lax=not enforces)
             if isinstance(args, msgspec.ValidationError):
                 # Arguments of the wrong type cannot be passed to the tool, whether the contract is enforced or not.
-                fault = tool.adapt_fault(bad_arguments(tool.name, [place_of_type(args)])).at("input")
+                fault = tool.adapt_fault(_wrong_type(tool, args)).at("input")
                 return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation, ignored=ignored)
         return PreparedCall(call, tool, io, args, shadow_violation or fault, ignored)
 
@@ -300,6 +299,8 @@ class Pipeline:
         if not tool.is_foreign:
             why = ContractError(contract.places(result), contract.violations(result) if self._explain else None)
             return tool.adapt_fault(broken_promise(tool.name, why)).at("output")
+        from .places import marks_in_words
+
         found = contract.violations(result)
         marks = [one.mark for one in found]
         why = ContractError([one.place for one in found], found if self._explain else None, marks)
@@ -312,16 +313,17 @@ class Pipeline:
         if self._in_flight >= MAX_IN_FLIGHT:
             # Checked here, not in `run`: calls that were accepted together begin one after the other.
             return self.notify(self.finish(prepared, _too_many(pending)), started_s)
-        from asyncio import CancelledError, ensure_future
+        # Not by `from`: that looks for each name on every call.
+        import asyncio
 
-        task = ensure_future(pending)
+        task = asyncio.ensure_future(pending)
         deadlines = self._deadlines_of(task.get_loop())
         ended = deadlines.wait_for(task)
         self._in_flight += 1
         try:
             await ended
             value = _value_of(task) if task.done() else too_slow(prepared.tool.name, self._timeout_s, wait.text())
-        except CancelledError:
+        except asyncio.CancelledError:
             self.notify(self.finish(prepared, caller_left()), started_s)
             raise
         finally:
@@ -355,6 +357,12 @@ class Pipeline:
                 observer.fault(outcome)
             fault.forget_frames()
         return outcome
+
+
+def _wrong_type(tool: Tool, error: msgspec.ValidationError) -> Fault:
+    from .places import place_of_type
+
+    return bad_arguments(tool.name, [place_of_type(error)])
 
 
 def _value_of(task: asyncio.Future[object]) -> object:

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Union
 
 import msgspec
 
-from .parts import CALL_WORK, OverBudgetError, Parts, Spending, escaped, measured, plausible, pointer_of
+from .parts import CALL_WORK, Parts, escaped, measured, plausible, pointer_of
 from .schema_references import part_at
-from .schema_work import MAX_WORK
+from .spending import MAX_WORK, OverBudgetError, Spending
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError

@@ -33,7 +33,8 @@ def finish_relayed(
     call, tool, shadow_violation = prepared.call, prepared.tool, prepared.shadow_violation
     checks, enforces = rules
     fault = None
-    if checks and prepared.io.promises_output and not reply.is_failure and has_equal_members(reply.body):
+    is_promised = checks and prepared.io.promises_output
+    if is_promised and not (reply.is_failure or reply.is_single) and has_equal_members(reply.body):
         # The caller may see another member than the one that is looked at here.
         fault = _broken_as_a_whole(tool, DOUBLED)
         if enforces:
@@ -45,7 +46,7 @@ def finish_relayed(
             call, tool, fault=oversized(tool, len(reply.body), tool.max_result_bytes), shadow_violation=shadow_violation
         )
     result = None
-    if checks and prepared.io.promises_output and fault is None:
+    if is_promised and fault is None:
         fault, result = _checked(prepared, reply, broken, work)
     if fault is not None and enforces:
         return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation)
@@ -61,7 +62,7 @@ def _checked(
         return _broken_as_a_whole(tool, NOT_STRUCTURED), None
     try:
         result = decode_in_chunks(reply.structured)
-        if has_equal_names_in_pieces(reply.structured):
+        if has_equal_names_in_pieces(reply.structured, result):
             return _broken_as_a_whole(tool, DOUBLED), result
         is_small = len(reply.body) <= contract.free_bytes
         is_valid = contract.is_valid_at_once(result) if is_small else contract.is_valid(result, work)

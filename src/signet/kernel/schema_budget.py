@@ -25,14 +25,11 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_COMPILED_BYTES",
     "MOST_BYTES",
-    "THREAD_WORK",
     "SchemaBudget",
     "check_budget",
     "pattern_work",
 ]
 
-THREAD_WORK: Final = 200_000_000
-"""The work of one check in a thread, in steps between which others go on: 2 s."""
 MAX_PER_VALUE: Final = 50_000
 """The most work that a schema may ask for at one part of a value."""
 MAX_COMPILED_BYTES: Final = 32 << 20

@@ -10,15 +10,12 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
-__all__ = ["MAX_STEPS", "MAX_WORK", "NOTHING", "ValueSize", "Work", "measure_value", "one_level"]
+from .spending import MAX_STEPS, MAX_WORK
 
-MAX_WORK: Final = 5_000_000
-"""The work of one check on the event loop: 50 ms."""
+__all__ = ["NOTHING", "ValueSize", "Work", "measure_value", "one_level"]
+
 WORK_PER_BYTE: Final = 12
 """The work for one byte of JSON where a part of a value costs one unit: long numbers cost most."""
-MAX_STEPS: Final = 2_000
-"""How far a pattern that looks around is tried on one text; a text that needs more does not match."""
-
 NUMBERS: Final = (int, float)
 LARGE: Final = 1 << 63
 LEVEL_EFFORT: Final = 40
@@ -136,17 +133,19 @@ def measure_value(value: Any, most: int) -> ValueSize:
         dicts = [part for part in level if part.__class__ is dict]
         lists = [part for part in level if part.__class__ is list]
         strings += len(texts)
-        names += sum(map(len, dicts))
+        members = sum(map(len, dicts))
+        names += members
         chars += sum(map(len, texts)) + sum(map(len, chain.from_iterable(dicts)))
         if len(texts) + len(dicts) + len(lists) < len(level):
             surplus += sum(
                 [_surplus(part) for part in level if part.__class__ in NUMBERS and not -LARGE < part < LARGE]
             )
-        below = sum(map(len, dicts)) + sum(map(len, lists))
+        below = members + sum(map(len, lists))
         if parts + below > most:
             parts += below
             break
-        level = list(chain.from_iterable((*lists, *map(dict.values, dicts))))
+        # One view of a dict at a time: as many together would be looked through by the garbage collector.
+        level = [*chain.from_iterable(lists), *chain.from_iterable(map(dict.values, dicts))]
     return ValueSize(parts + surplus, chars, strings, names, levels, parts + narrow + (levels - narrow) * LEVEL_EFFORT)
 
 

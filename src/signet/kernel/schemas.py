@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 import msgspec
 
 from .arguments import ArgumentNames, names_in, plain_view, without_nulls
-from .parts import OverBudgetError, Parts, Spending
-from .places import Mark, Place, Violation, find_places, find_violations
-from .schema_budget import check_budget
-from .schema_work import MAX_STEPS, MAX_WORK
+from .spending import MAX_STEPS, MAX_WORK, OverBudgetError, Spending
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from jsonschema_rs import Draft202012Validator
+
+    from .parts import Parts
+    from .places import Mark, Place, Violation
 
 __all__ = ["PREFIX", "Bundle", "Contract", "ContractError", "SchemaRegistry", "ToolIO", "slug_of"]
 
@@ -69,7 +69,17 @@ class ContractError(ValueError):
 class Contract:
     """One compiled JSON Schema, with what it may cost to check a value."""
 
-    __slots__ = ("_compile", "_parts", "_plain", "_schema", "_wider", "fingerprint", "free_bytes", "is_valid_at_once")
+    __slots__ = (
+        "_compile",
+        "_parts",
+        "_plain",
+        "_schema",
+        "_validator",
+        "_wider",
+        "fingerprint",
+        "free_bytes",
+        "is_valid_at_once",
+    )
 
     def __init__(self, schema: Any, fingerprint: str, draft: Any = None) -> None:
         """Compile a schema; `draft` is the validator's class where the schema is of an older draft.
@@ -79,15 +89,18 @@ class Contract:
         """
         import jsonschema_rs
 
+        from .schema_budget import check_budget
+
         budget = check_budget(schema, len(msgspec.json.encode(schema)))
         options = jsonschema_rs.FancyRegexOptions(backtrack_limit=MAX_STEPS)
         self._schema = schema
         self._compile = partial(draft or jsonschema_rs.Draft202012Validator, pattern_options=options)
-        validator = self._compile(schema, retriever=_no_network)
+        validator: Draft202012Validator = self._compile(schema, retriever=_no_network)
         self.is_valid_at_once: Callable[[object], bool] = validator.is_valid
         """Return whether a value keeps the contract; for values of `free_bytes` at most, as JSON."""
         self.free_bytes = budget.free_bytes
-        self._parts: Parts | Draft202012Validator = validator
+        self._validator = validator
+        self._parts: Parts | None = None
         self._plain: tuple[Parts, frozenset[str]] | None = None
         self._wider: Contract | None = None
         self.fingerprint = fingerprint
@@ -98,13 +111,15 @@ class Contract:
         self.is_valid_at_once = partial(_is_either, self.is_valid_at_once, other.is_valid_at_once)
         self.free_bytes = min(self.free_bytes, other.free_bytes)
 
-    def is_valid(self, instance: object, work: int = MAX_WORK) -> bool:
+    def is_valid(self, instance: object, work: int = MAX_WORK, size: int = 0) -> bool:
         """Return whether a value keeps the contract; one that takes more than some work to be checked does not.
+
+        `size` is that of the JSON in which the value came, where the caller knows it.
 
         Raises:
             OverBudgetError: without any such work, the value takes more steps than one to be checked.
         """
-        if len(msgspec.json.encode(instance)) <= self.free_bytes:
+        if (size and size <= self.free_bytes) or len(msgspec.json.encode(instance)) <= self.free_bytes:
             return self.is_valid_at_once(instance)
         if not work:
             raise OverBudgetError
@@ -116,17 +131,23 @@ class Contract:
 
     def places(self, instance: object) -> list[Place]:
         """Return the places where a value breaks the contract, the first ten at most."""
+        from .places import find_places
+
         parts, nullable = self._plain_view()
         return find_places(parts, without_nulls(instance, nullable))
 
     def violations(self, instance: object) -> list[Violation]:
         """Return the same places with the keyword and the value of each."""
+        from .places import find_violations
+
         parts, nullable = self._plain_view()
         return find_violations(parts, without_nulls(instance, nullable))
 
     def _in_parts(self) -> Parts:
-        if not isinstance(self._parts, Parts):
-            self._parts = Parts(self._schema, self._compile, self._parts)
+        if self._parts is None:
+            from .parts import Parts
+
+            self._parts = Parts(self._schema, self._compile, self._validator)
         return self._parts
 
     def _plain_view(self) -> tuple[Parts, frozenset[str]]:
@@ -135,6 +156,8 @@ class Contract:
             if schema is self._schema:
                 parts = self._in_parts()
             else:
+                from .parts import Parts
+
                 parts = Parts(schema, self._compile, self._compile(schema, retriever=_no_network))
             self._plain = parts, nullable
         return self._plain

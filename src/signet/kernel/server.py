@@ -147,7 +147,8 @@ class Server:
         value = None
         try:
             value = decode(message)
-            call = envelope.open_envelope(self.pipeline.registry, value, QUIET_CONTEXT, path_key, door, caller=caller)
+            registry, size = self.pipeline.registry, len(message)
+            call = envelope.open_envelope(registry, value, QUIET_CONTEXT, path_key, door, caller=caller, size=size)
         except ProtocolError as error:
             return self._reject_envelope(value, error, path_key, door, caller)
         call = msgspec.structs.replace(call, idempotency_key=key) if key else call
@@ -260,11 +261,13 @@ class Server:
             reports = ProgressReports(channel.notify, meta.progress_token, self._progress_s)
             context = Context(in_thread, reports.report, capabilities, wait=reports.waiting)
         trace = meta.trace if isinstance(meta.trace, str) else channel.caller.trace
-        call = Call(params.name, arguments, context, channel.door, channel.caller, meta.idempotency_key, trace)
+        key, size = meta.idempotency_key, len(request.raw)
+        call = Call(params.name, arguments, context, channel.door, channel.caller, key, trace, size)
         # Over HTTP a client that sends no version is of an older revision.
         version = channel.headers.get(VERSION, channel.agreement.version)
         whole_text = self._whole_text or not (era.modern or version >= STRUCTURED_SINCE)
-        write = to_parts if channel.takes_parts else to_reply
+        # What a wrapped server answers is never in parts.
+        write = to_parts if channel.takes_parts and context.request is None else to_reply
         return self._run(request.id, call, partial(write, era, whole_text), None, reports)
 
     def _reject_envelope(

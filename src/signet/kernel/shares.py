@@ -34,6 +34,8 @@ class Shares:
     def has_room(self, holder: str, amount: int = 1) -> bool:
         """Return whether a holder may have so much more."""
         held = self.held + amount
+        if held + held <= self.total and held <= self._most:
+            return True
         mine = self._held.get(holder, 0) + amount
         # The last part of the amount is weighed as it would be if the parts were taken one by one.
         return mine <= self._most and held + (mine - 1 if holder else 0) <= self.total

@@ -29,6 +29,7 @@ OF_ITEMS: Final = ("items", "prefixItems", "contains", "additionalItems", "uneva
 OF_OTHERS: Final = ("additionalProperties", "unevaluatedProperties")
 REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 CONTAINERS: Final = (dict, list)
+KINDS: Final = frozenset(CONTAINERS)
 
 
 class DeclaredNames:
@@ -43,6 +44,8 @@ class DeclaredNames:
         Both are empty where that takes too many steps to find out.
         """
         names, folds, longest = self._all
+        if isinstance(arguments, dict) and arguments.keys() <= names and _is_flat(arguments):
+            return None
         for value in _dicts(arguments):
             if not value.keys() <= names:
                 others = [name for name in value if name not in names]
@@ -75,6 +78,10 @@ class DeclaredNames:
         folds = frozenset(folded for _, folded in fold_all(names))
         del self.__dict__["_schema"]  # most schemas are not needed again
         return names, folds, max(map(len, folds), default=0)
+
+
+def _is_flat(value: dict[str, Any]) -> bool:
+    return KINDS.isdisjoint(map(type, value.values()))
 
 
 def _dicts(value: Any) -> Iterator[dict[str, Any]]:

@@ -30,12 +30,12 @@ MAX_TEXT_CHARS: Final = 4000
 
 
 class _Result(msgspec.Struct, frozen=True, gc=False):
-    """The members of a tool's result that are looked at."""
+    """The members of a tool's result that are looked at, in the order in which most servers write them."""
 
     content: Raw | UnsetType = UNSET
     structured: Raw | UnsetType = msgspec.field(name="structuredContent", default=UNSET)
-    is_error: Any = msgspec.field(name="isError", default=False)
-    kind: Any = msgspec.field(name="resultType", default="complete")
+    is_error: Any = msgspec.field(name="isError", default=UNSET)
+    kind: Any = msgspec.field(name="resultType", default=UNSET)
     questions: Raw | UnsetType = msgspec.field(name="inputRequests", default=UNSET)
     task: Raw | UnsetType = UNSET
 
@@ -76,6 +76,7 @@ def relayed(name: str, answer: Answer, *, modern: bool, server_info: Raw | None,
         fault,
         # One that has content ends the call, whatever else it says.
         is_final=has_content or not (asks or result.task is not UNSET or result.kind == "task"),
+        is_single=encode(result) == body,
         in_era=translate_result,
     )
 

@@ -53,12 +53,16 @@ KNOWN: Final[Mapping[str, Shape]] = {
 TOKEN: Final = "progresstoken"  # noqa: S105 - the folded name of a member
 
 
-def sent_params(method: str, raw: Raw | bytes, arguments: Any = UNSET) -> Raw:
-    """Return the params of a client's request as a server gets them; `arguments` are those of a call, decoded.
+def sent_params(method: str, raw: Raw, decoded: Any = None) -> Raw:
+    """Return the params of a client's request as a server gets them; of a call, `decoded` are those that were checked.
 
     Raises:
         Fault: two names in one object are equal, or some parsers take them for one.
     """
+    arguments = getattr(decoded, "arguments", UNSET)
+    if method == "tools/call" and arguments and encode({"name": decoded.name, "arguments": arguments}) == bytes(raw):
+        # What most clients write: what was checked is all that is there.
+        return raw
     shape = KNOWN.get(method)
     if shape is None:
         if has_equal_names(raw):

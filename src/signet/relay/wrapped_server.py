@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET, Raw
+from msgspec import Raw
 
 from signet.kernel.caller import holder_now
 from signet.kernel.channel import Session
@@ -252,7 +252,7 @@ class WrappedServer:
         A request that a server may have got is sent to its successor only if it changes nothing.
         """
         if caller is not None:
-            raw = sent_params(method, raw, getattr(caller.params, "arguments", UNSET))
+            raw = sent_params(method, raw, caller.params)
         held = await self.conversations.resumed(caller)
         if held is not None:
             return await self._go_on(held, method, caller, may_repeat=may_repeat)
@@ -314,6 +314,8 @@ class WrappedServer:
     async def _enter(self, caller: RpcRequest | None) -> str:
         """Wait for a turn, and return whose it is; refuse where too many wait already."""
         turns, holder = self._turns, holder_now() if caller is None else caller.channel.caller.holder
+        if turns.take_at_once(holder):
+            return holder
         if turns.must_wait(holder) and not turns.may_wait(holder):
             message = f"{turns.waiting} requests wait for {self.name} already: ask again when one has ended"
             raise Fault(Code.INTERNAL_ERROR, message, name="TOO_MANY_CALLS", status=503, as_tool_result=False)

@@ -184,8 +184,9 @@ class Conversation:
         for line in lines:
             reply = self._answer(line)
             if reply is not None:
-                self._unwritten.append(reply.whole())
-                size += len(self._unwritten[-1])
+                text = reply.whole() if reply.parts else reply.body
+                self._unwritten.append(text)
+                size += len(text)
             if size > WRITE_BYTES:
                 self._write()
                 size = 0

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec import UNSET
 
+from signet.kernel.caller import NOBODY, Caller
 from signet.kernel.errors import (
     ACCESS_FAULTS,
     HEADER_MISMATCH,
@@ -121,7 +122,7 @@ class McpDoor:
             ).body
             return Response(405, body, (JSON, (b"allow", b"POST, OPTIONS")), refusal="METHOD_NOT_ALLOWED")
         headers = request.headers
-        progress = _Progress(request.caller.holder) if "text/event-stream" in headers.get("accept", "") else None
+        progress = _Progress(request.caller) if "text/event-stream" in headers.get("accept", "") else None
         notify = _drop if progress is None else progress.push
         channel = ClientChannel(notify, _ignore, HTTP_MCP, progress is not None, headers, request.caller)
         reply = self._server.receive(request.body, channel)
@@ -140,10 +141,10 @@ class McpDoor:
 class _Progress:
     """The messages that a call sends before its reply."""
 
-    __slots__ = ("_holder", "_is_followed", "_messages", "_unread_bytes", "_wake")
+    __slots__ = ("_caller", "_is_followed", "_messages", "_unread_bytes", "_wake")
 
-    def __init__(self, holder: str = "") -> None:
-        self._holder = holder
+    def __init__(self, caller: Caller = NOBODY) -> None:
+        self._caller = caller
         self._is_followed = False
         """Whether the messages are being sent, so that their end is noticed."""
         self._messages: deque[bytes] = deque()
@@ -168,7 +169,7 @@ class _Progress:
     def _count(self, more: int) -> None:
         before, self._unread_bytes = self._unread_bytes, self._unread_bytes + more
         if self._is_followed and before + self._unread_bytes > COUNTED_BYTES:
-            UNREAD.hold(self, self._holder, self._unread_bytes)
+            UNREAD.hold(self, self._caller.holder, self._unread_bytes)
 
     async def follow(self, request: Request, pending: Pending) -> Response:
         """Return a plain response if the call reports no progress, else a stream of server-sent events."""

@@ -90,7 +90,7 @@ class RestDoor:
             return endpoint.refuse(fault, is_own=True)
         is_own = endpoint.tool is not None and not endpoint.tool.relays
         context = QUIET_CONTEXT if is_own else _context_with(request.body)
-        call = Call(name, arguments, context, endpoint.door, caller, key, caller.trace)
+        call = Call(name, arguments, context, endpoint.door, caller, key, caller.trace, len(request.body))
         outcome = self._pipeline.run(call)
         if isinstance(outcome, Outcome):
             return endpoint.show(request, outcome)

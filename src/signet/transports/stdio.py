@@ -150,8 +150,9 @@ class Prologue:
                 self.pending, self.unanswered = reply, lines[place:]
                 break
             if reply is not None:
-                self._answers.append(reply.whole())
-                size += len(self._answers[-1])
+                text = reply.whole() if reply.parts else reply.body
+                self._answers.append(text)
+                size += len(text)
             if size > WRITE_BYTES:
                 self._write()
                 size = 0

@@ -1,0 +1,39 @@
+"""Spending: what the check of a value may cost, and what is left of that. Pure.
+
+A start needs no more of the budget than this: what estimates and checks is loaded with the first contract.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from .schema_work import ValueSize
+
+__all__ = ["MAX_STEPS", "MAX_WORK", "THREAD_WORK", "OverBudgetError", "Spending"]
+
+MAX_WORK: Final = 5_000_000
+"""The work of one check on the event loop: 50 ms."""
+THREAD_WORK: Final = 200_000_000
+"""The work of one check in a thread, in steps between which others go on: 2 s."""
+MAX_STEPS: Final = 2_000
+"""How far a pattern that looks around is tried on one text; a text that needs more does not match."""
+
+
+class OverBudgetError(Exception):
+    """A value takes more work to be checked than may be spent on it."""
+
+
+class Spending:
+    """The work that may still be spent on one check."""
+
+    def __init__(self, work: int) -> None:
+        self.left = work
+        self.measured: tuple[Any, ValueSize] | None = None
+        """The value that was measured last, and its size."""
+
+    def spend(self, work: int) -> None:
+        """Count some work; raise OverBudgetError if so much is not left."""
+        self.left -= work
+        if self.left < 0:
+            raise OverBudgetError
