@@ -188,7 +188,7 @@ def test_hostile_arguments_are_refused_with_work_in_proportion(
     pipeline = pipeline_of(registry, "in")
 
     def refuse(arguments: Any) -> None:
-        outcome = pipeline.run(Call("in", arguments, QUIET_CONTEXT))
+        outcome = pipeline.prepare(Call("in", arguments, QUIET_CONTEXT))
 
         assert isinstance(outcome, Outcome)
         assert isinstance(outcome.fault, Fault)

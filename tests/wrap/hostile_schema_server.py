@@ -75,6 +75,8 @@ DYNAMIC = {
     "$defs": {"t": {"$id": "http://a/tree", "$dynamicAnchor": "n", **AGAIN}},
 }
 ANY = {"type": "object"}
+CELL = {"allOf": [{"properties": {f"s{n}": {"type": ["string", "number"]}}} for n in range(90)]}
+CELLS = {"type": "object", "properties": {"rows": {"type": "array", "items": {"type": "array", "items": CELL}}}}
 TOOLS = [
     {"name": "filter", "inputSchema": CIRCLE},
     {"name": "nested", "inputSchema": ANY, "outputSchema": CIRCLE},
@@ -86,6 +88,7 @@ TOOLS = [
     {"name": "back-and-forth", "inputSchema": BACK_AND_FORTH},
     {"name": "promises", "inputSchema": ANY, "outputSchema": DOUBLING},
     {"name": "fine", "inputSchema": ANY},
+    {"name": "cells", "inputSchema": CELLS},
 ]
 
 

@@ -39,7 +39,7 @@ def most_memory_kb(server: Server) -> int:
 
 
 def test_a_tool_over_its_budget_is_told_by_name_and_the_others_are_served(server: Server) -> None:
-    assert names(server) == ["filter", "nested", "dynamic", "fine"]
+    assert names(server) == ["filter", "nested", "dynamic", "fine", "cells"]
     assert server.ask("GET", "/readyz").status == 200
     for tool, side, why in (
         ("doubling", "input", OFTEN),
@@ -55,6 +55,15 @@ def test_a_tool_over_its_budget_is_told_by_name_and_the_others_are_served(server
         assert server.post(f"/api/tools/{tool}", {}).status == 404
         assert server.ask("GET", f"/-/tools/{tool}").status == 404
     assert server.post("/api/tools/fine", {}).status == 200
+
+
+def test_a_large_honest_value_is_checked_in_a_thread_to_its_end(server: Server) -> None:
+    rows: list[list[Any]] = [[{}] * 200] * 100
+
+    assert server.post("/api/tools/cells", {"rows": rows}).status == 200
+    refused = server.post("/api/tools/cells", {"rows": [*rows, [{"s8": []}]]})
+    assert refused.status == 400
+    assert "rows.100.0.s8" in refused.json()["error"]["message"]
 
 
 @pytest.mark.parametrize("levels", [12, 26, 150])
@@ -106,7 +115,7 @@ def test_an_honest_value_of_many_levels_is_checked_as_it_was(server: Server, lev
 @pytest.mark.parametrize("mode", ["off", "shadow", "relax"])
 def test_the_operator_may_have_it_served_unchecked(mode: str) -> None:
     with served(f"--validation=patterns={mode}", f"--validation=promises={mode}") as running:
-        assert names(running) == ["filter", "nested", "patterns", "dynamic", "promises", "fine"]
+        assert names(running) == ["filter", "nested", "patterns", "dynamic", "promises", "fine", "cells"]
         assert running.post("/api/tools/patterns", {"p1": "anything"}).status == 200
         assert running.post("/api/tools/promises", {}).status == 200
         assert running.post("/api/tools/doubling", {}).status == 404

@@ -115,10 +115,12 @@ def visitor(upstream: str, method: str, origin: str) -> UpstreamVisit:
 class TimedPipeline(Pipeline):
     """A pipeline whose steps are noted on the road of the call."""
 
-    def prepare(self, call: Call, shadow_violation: Fault | None = None) -> PreparedCall | Outcome:
+    def prepare(
+        self, call: Call, shadow_violation: Fault | None = None, work: int = THREAD_WORK
+    ) -> PreparedCall | Outcome:
         """Check the arguments."""
         road, start_s = ROAD.get(), perf_counter()
-        prepared = super().prepare(call, shadow_violation)
+        prepared = super().prepare(call, shadow_violation, work)
         if road is not None:
             road.spans["prepare"] = Span(start_s, perf_counter())
             road.prepared = prepared

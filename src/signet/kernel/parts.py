@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from .schema_budget import SchemaBudget, pattern_work
 from .schema_references import part_at
 from .schema_work import ValueSize, measure_value
-from .spending import MAX_WORK, OverBudgetError, Spending
+from .spending import MAX_WORK, STEP_WORK, OverBudgetError, Spending
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, Registry
 
 __all__ = [
     "CALL_WORK",
-    "STEP_WORK",
     "Parts",
     "escaped",
     "measured",
@@ -30,8 +29,6 @@ __all__ = [
     "pointer_of",
 ]
 
-STEP_WORK: Final = 2_000_000
-"""The work of one step of the validator: 20 ms. A text has no parts: its step may have all of `MAX_WORK`."""
 CALL_WORK: Final = 400
 """The work of looking at one part of a value without the validator."""
 MEASURE_WORK: Final = 8

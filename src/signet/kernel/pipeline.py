@@ -50,6 +50,11 @@ MAX_IN_FLIGHT: Final = 1024
 """The number of calls that may be awaited at once; further calls are refused, so that memory has a bound."""
 
 
+NOTHING_WRONG: Final[tuple[Fault | None, tuple[str, ...]]] = (None, ())
+Prepared = PreparedCall | Outcome
+"""A call that can be made, or the outcome of one that cannot."""
+
+
 class Observer(msgspec.Struct, frozen=True):
     """The callbacks for outcomes."""
 
@@ -134,9 +139,24 @@ class Pipeline:
     def _run(
         self, call: Call, shadow_violation: Fault | None, started_s: float
     ) -> Outcome | Coroutine[Any, Any, Outcome]:
-        prepared = self.prepare(call, shadow_violation)
+        try:
+            prepared = self.prepare(call, shadow_violation, 0)
+        except OverBudgetError:
+            return self._run_large(call, shadow_violation, started_s)
+        return self._run_prepared(prepared, started_s)
+
+    async def _run_large(self, call: Call, shadow_violation: Fault | None, started_s: float) -> Outcome:
+        """Run a tool whose arguments take long to be checked, so that it is done in a thread."""
+        if call.context.wait is not None:
+            call.context.wait.now = "checking the arguments"
+        prepared = await in_thread(self.prepare, call, shadow_violation)
+        outcome = self._run_prepared(prepared, started_s)
+        return outcome if isinstance(outcome, Outcome) else await outcome
+
+    def _run_prepared(self, prepared: Prepared, started_s: float) -> Outcome | Coroutine[Any, Any, Outcome]:
         if isinstance(prepared, Outcome):
             return self.notify(prepared, started_s)
+        call = prepared.call
         context = call.context
         runtime = self._runtimes.get(prepared.tool.slug)
         if runtime is not None:
@@ -153,16 +173,18 @@ class Pipeline:
             return self._await_tool(prepared, value, started_s, context.wait or Waiting())
         return self.notify(self.finish(prepared, value), started_s)
 
-    def prepare(self, call: Call, shadow_violation: Fault | None = None) -> PreparedCall | Outcome:
-        """Find the tool and check the arguments against its input contract; ignore those that it does not know."""
+    def prepare(self, call: Call, shadow_violation: Fault | None = None, work: int = THREAD_WORK) -> Prepared:
+        """Find the tool and check the arguments against its input contract; ignore those that it does not know.
+
+        Without any work, raise OverBudgetError if they take more steps than one to be checked.
+        """
         found = self._find(call)
         if isinstance(found, Outcome):
             return found
         tool, io = found
         arguments, names = call.arguments, io.names
         checks, enforces = self._rules[tool.input_mode]
-        ignored: tuple[str, ...] = ()
-        fault: Fault | None = None
+        fault, ignored = NOTHING_WRONG
         if names is not None and isinstance(arguments, dict):
             if not arguments.keys() <= names.known:
                 fault, ignored = self._check_names(tool, names, arguments)
@@ -171,11 +193,10 @@ class Pipeline:
         contract = io.input_validator
         # No value that is so small can be dear to check.
         is_small = (call.size or len(encode(arguments))) <= contract.free_bytes
-        is_valid = contract.is_valid_at_once if is_small else contract.is_valid
+        is_valid = contract.is_valid_at_once if is_small else partial(contract.is_valid, work=work)
         if fault is None and checks and not is_valid(arguments):
             arguments = arguments if tool.relays else tool.tidied(without_nulls(arguments))
-            places = contract.places(arguments)
-            fault = tool.explained(arguments) or bad_arguments(tool.name, places) if places else None
+            fault = _broken_input(tool, contract, arguments)
         if fault is not None:
             fault = tool.adapt_fault(fault).at("input")
             if enforces:
@@ -189,8 +210,8 @@ class Pipeline:
             args = tool.read_again(arguments, error, is_lax=not enforces)
             if isinstance(args, msgspec.ValidationError):
                 # Arguments of the wrong type cannot be passed to the tool, whether the contract is enforced or not.
-                fault = tool.adapt_fault(_wrong_type(tool, args)).at("input")
-                return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation, ignored=ignored)
+                wrong = _wrong_type(tool, args)
+                return Outcome(call, tool, fault=wrong, shadow_violation=shadow_violation, ignored=ignored)
         return PreparedCall(call, tool, io, args, shadow_violation or fault, ignored)
 
     def _tool_of(self, call: Call) -> Tool | None:
@@ -362,7 +383,13 @@ class Pipeline:
 def _wrong_type(tool: Tool, error: msgspec.ValidationError) -> Fault:
     from .places import place_of_type
 
-    return bad_arguments(tool.name, [place_of_type(error)])
+    return tool.adapt_fault(bad_arguments(tool.name, [place_of_type(error)])).at("input")
+
+
+def _broken_input(tool: Tool, contract: Contract, arguments: object) -> Fault | None:
+    """Return the fault for arguments that break their contract; None if that was for members that are null."""
+    places = contract.places(arguments)
+    return tool.explained(arguments) or bad_arguments(tool.name, places) if places else None
 
 
 def _value_of(task: asyncio.Future[object]) -> object:

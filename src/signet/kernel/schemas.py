@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 import msgspec
 
 from .arguments import ArgumentNames, names_in, plain_view, without_nulls
-from .spending import MAX_STEPS, MAX_WORK, OverBudgetError, Spending
+from .spending import MAX_STEPS, MAX_WORK, STEP_WORK, OverBudgetError, Spending
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -94,7 +94,8 @@ class Contract:
         budget = check_budget(schema, len(msgspec.json.encode(schema)))
         options = jsonschema_rs.FancyRegexOptions(backtrack_limit=MAX_STEPS)
         self._schema = schema
-        self._compile = partial(draft or jsonschema_rs.Draft202012Validator, pattern_options=options)
+        of_draft = partial(draft or jsonschema_rs.Draft202012Validator, pattern_options=options)
+        self._compile = partial(_compiled, of_draft)
         validator: Draft202012Validator = self._compile(schema, retriever=_no_network)
         self.is_valid_at_once: Callable[[object], bool] = validator.is_valid
         """Return whether a value keeps the contract; for values of `free_bytes` at most, as JSON."""
@@ -121,11 +122,11 @@ class Contract:
         """
         if (size and size <= self.free_bytes) or len(msgspec.json.encode(instance)) <= self.free_bytes:
             return self.is_valid_at_once(instance)
-        if not work:
-            raise OverBudgetError
         try:
-            is_valid = self._in_parts().keeps("", self._schema, instance, Spending(work))
+            is_valid = self._in_parts().keeps("", self._schema, instance, Spending(work or STEP_WORK))
         except OverBudgetError:
+            if not work:
+                raise
             is_valid = False
         return is_valid or (self._wider is not None and self._wider.is_valid(instance, work))
 
@@ -343,6 +344,17 @@ def _shared_class(other: Any) -> type[ContractError]:
         other.__init__(self, ContractError.__str__(self), path=first.split(".") if first else ())
 
     return type("ContractError", (ContractError, other), {"__init__": initialize, "__module__": __name__})
+
+
+def _compiled(draft: Callable[..., Draft202012Validator], schema: Any, **more: Any) -> Draft202012Validator:
+    """Compile a schema; raise ValueError if it cannot be."""
+    try:
+        return draft(schema, **more)
+    except BaseException as error:
+        if type(error).__module__ == "pyo3_runtime":
+            # A panic of the native validator is no Exception.
+            raise ValueError("the validator has given up on it") from None
+        raise
 
 
 def _no_network(uri: str) -> NoReturn:

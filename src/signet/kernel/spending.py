@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from .schema_work import ValueSize
 
-__all__ = ["MAX_STEPS", "MAX_WORK", "THREAD_WORK", "OverBudgetError", "Spending"]
+__all__ = ["MAX_STEPS", "MAX_WORK", "STEP_WORK", "THREAD_WORK", "OverBudgetError", "Spending"]
 
 MAX_WORK: Final = 5_000_000
 """The work of one check on the event loop: 50 ms."""
+STEP_WORK: Final = 2_000_000
+"""The work of one step of the validator: 20 ms. A text has no parts: its step may have all of `MAX_WORK`."""
 THREAD_WORK: Final = 200_000_000
 """The work of one check in a thread, in steps between which others go on: 2 s."""
 MAX_STEPS: Final = 2_000
