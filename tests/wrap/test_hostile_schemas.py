@@ -61,9 +61,7 @@ def test_a_large_honest_value_is_checked_in_a_thread_to_its_end(server: Server) 
     rows: list[list[Any]] = [[{}] * 200] * 100
 
     assert server.post("/api/tools/cells", {"rows": rows}).status == 200
-    refused = server.post("/api/tools/cells", {"rows": [*rows, [{"s8": []}]]})
-    assert refused.status == 400
-    assert "rows.100.0.s8" in refused.json()["error"]["message"]
+    assert server.post("/api/tools/cells", {"rows": [*rows, [{"s8": []}]]}).status == 400
 
 
 @pytest.mark.parametrize("levels", [12, 26, 150])
