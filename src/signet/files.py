@@ -187,7 +187,7 @@ def lock(file: int, *, wait_s: float = 0.0, retry_s: float = LOCK_RETRY_S, share
 def locked_folder(path: str, *, wait_s: float) -> Iterator[None]:
     """Lock a folder until the block ends; nothing is left in it, and a process that is killed holds no lock.
 
-    Where there is no such lock (Windows, some network file systems, a folder that cannot be read), do without.
+    Where such locks do not exist (Windows, some network file systems, a folder that cannot be read), do without.
 
     Raises:
         TimeoutError: another process has held the lock for `wait_s`.

@@ -36,7 +36,7 @@ As many threads again are for callers that have none: one for each.
 PATIENCE_S: Final = 0.001
 """How long a job waits for a thread that is at work before others are woken."""
 MAX_LOST: Final = 16
-"""The calls of one caller to one tool that may run on although nobody waits for them; then the caller is refused."""
+"""The calls of one caller to one tool that may run on after their client has left; beyond it, the caller is refused."""
 MAX_ALL_LOST: Final = 128
 """The calls of all callers that may do so and have other threads in their places; of the rest, none has."""
 IDLE_S: Final = 60.0
@@ -210,7 +210,7 @@ class Threads:
         with self._lock:
             new, jobs = self._new, self._jobs
             if new and not jobs.count and jobs.take(new[0].holder):
-                # The quick way: nobody waits, and the first that came may begin.
+                # The quick way: the queue is empty, and the first that came may begin.
                 job: Job | None = new.popleft()
             else:
                 if new:
@@ -251,7 +251,7 @@ class Threads:
                 return
             self._count_lost(job, 1)
             if not self._lost.take(job.holder):
-                # It keeps its place among those that run: there are no more threads than these.
+                # It keeps its place among those that run: the number of threads is bounded by them.
                 return
             job.is_lost = True
             self._jobs.give_back(job.holder)

@@ -31,7 +31,7 @@ MAX_SCHEMA_BYTES: Final = 1 << 20
 PAGE_S: Final = 3.0
 """How long the fields of one side may take, and then the example."""
 MALFORMED: Final = (AttributeError, LookupError, TypeError, ValueError)
-"""What is raised where a keyword has a value of another type than it should."""
+"""The exceptions of a keyword whose value has a wrong type."""
 NOT_USABLE: Final = "it is not a usable schema"
 MAX_FIELD_BYTES: Final = 2 << 20
 
@@ -82,7 +82,7 @@ def own_contract(
 async def foreign_contract(
     questions: Questions, bundle: Bundle, candidates: list[ToolExample], holder: str
 ) -> ShownContract:
-    """Return what is shown of a contract that somebody else wrote; a part that is too hard to show says so.
+    """Return the view of a foreign contract; a part that is too hard to show is replaced by a sentence.
 
     Raises:
         Fault: too many others are asking.

@@ -48,7 +48,7 @@ RELEASE: Final = re.compile(r'JAVA_VERSION="(?:1\.)?(\d+)')
 FORMULA: Final = re.compile(r"\s*@start(?:math|latex|jcckit)\b", re.IGNORECASE)
 """The beginning of kinds of diagrams that need a library which a jar may lack, or files that no diagram may read."""
 HERE: Final = "/proc/self/cwd"
-"""A name of the folder of a process that tells nobody where it is."""
+"""A name of the folder of a process that does not reveal its path."""
 JAR_NAME: Final = "plantuml.jar"
 FOLDER: Final = re.compile(rf"(?:{HERE}|/[^\s\"<>]*/{PREFIX}[^/\s\"<>]*)(?:/\.)*/?")
 """The folder of a process in a message."""

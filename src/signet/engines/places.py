@@ -21,7 +21,7 @@ T = TypeVar("T")
 MAX_WAITING: Final = 32
 """The number of diagrams that wait for a place, of which each caller has a share.
 
-Each takes seconds, and whoever waits longer has left.
+Each takes seconds: clients do not wait longer.
 """
 
 

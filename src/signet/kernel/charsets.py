@@ -20,7 +20,7 @@ LARGE_BYTES: Final = 4_194_304
 UTF_8: Final = "utf-8"
 REPLACEMENT: Final = "\ufffd"
 REFUSED: Final = "replacement"
-"""The standard's name for charsets that nobody shall decode: a text in one of them is one U+FFFD."""
+"""The standard's name for charsets that must not be decoded: a text in one of them is one U+FFFD."""
 USER_DEFINED: Final = "x-user-defined"
 UTF_16_MARKS: Final = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 BYTES: Final = bytes(range(256))

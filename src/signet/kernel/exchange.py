@@ -15,7 +15,7 @@ from .outcome import Outcome
 __all__ = ["Exchange", "is_plain_method", "message_of", "target_of"]
 
 PLAIN_METHOD: Final = re.compile(r"[A-Za-z][\w.$-]{0,63}(?:/[\w.$-]{1,63}){1,3}", re.ASCII)
-"""A method as it is written down everywhere although nobody knows it; any other text may be anything."""
+"""The form of a method whose name is recorded as it is; any other text may be anything."""
 MAX_METHOD_CHARS: Final = 128
 DOORS: Final = frozenset({HTTP_MCP.name, STDIO_MCP.name})
 
@@ -39,7 +39,7 @@ class Exchange(msgspec.Struct, frozen=True):
     version: str = ""
     """The version of MCP that the request states."""
     body: bytes = b""
-    """The body of a request that is no call; its method and what it names are all that is written of it."""
+    """The body of a request other than a call; only its method and target are recorded."""
     is_left: bool = False
     """Whether the client left before its answer."""
     is_vital: bool = False
@@ -57,7 +57,7 @@ TARGETS: Final = {
 
 
 class _Message(msgspec.Struct):
-    """What is read of a message that is no call."""
+    """The recorded members of a message other than a call."""
 
     method: str = ""
     params: Raw = Raw(b"{}")
@@ -70,7 +70,7 @@ _members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 def message_of(exchange: Exchange) -> tuple[str, str]:
     """Return the method of the MCP message in an exchange, and what it names beside tools; empty where there is none.
 
-    A method that nobody knows may be any text, of which this is the beginning.
+    An unknown method may be any text; this is its beginning.
     """
     outcome = exchange.outcome
     if exchange.door not in DOORS:

@@ -42,7 +42,7 @@ class FairTurns:
         return self._queue is None or self._queue.has_room(holder)
 
     def has_room(self, holder: str) -> bool:
-        """Return whether a holder may have one more turn now, whoever waits."""
+        """Return whether a holder may have one more turn now, regardless of the queue."""
         return self._line.may_have(holder)
 
     def of(self, holder: str) -> int:
@@ -54,11 +54,11 @@ class FairTurns:
         return self._line.has(holder)
 
     def take_at_once(self, holder: str) -> bool:
-        """Take a turn without a wait, if nobody waits and the holder may have it; return whether it has it."""
+        """Take a turn without a wait if the queue is empty and the holder may have it; return whether it has it."""
         return self._line.take(holder)
 
     async def take(self, holder: str) -> None:
-        """Wait for a turn; whoever has it gives it back by `give_back`."""
+        """Wait for a turn; the caller returns it with `give_back`."""
         line = self._line
         if line.take(holder):
             return
@@ -78,7 +78,7 @@ class FairTurns:
                 self._queue.give_back(holder)
 
     def give_back(self, holder: str) -> None:
-        """Give a turn back, and let in whoever is next."""
+        """Give a turn back, and let in the next in the queue."""
         self._line.give_back(holder)
         if self._line.count:
             self._let_in()

@@ -2,7 +2,7 @@
 
     add ── waits ── next ── has a part of the thing ── give_back
 
-Whoever comes with more than others waits behind itself only: a holder that has nothing is always the next.
+A holder with more than others waits behind its own requests: a holder that has nothing is always the next.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Line(Generic[T]):
         return True
 
     def next(self) -> T | None:
-        """Return who is next, now with a part of the thing; None where nobody may have more."""
+        """Return the next in the queue, which now has a part; None where no holder may have more."""
         if not self.count:
             return None
         waiting = self._waiting
@@ -118,7 +118,7 @@ class Line(Generic[T]):
         return count
 
     def take(self, holder: str) -> bool:
-        """Give a holder one more without a wait, if nobody waits and it may have it; return whether it has it."""
+        """Give a holder one more without a wait if the queue is empty and it may have it; return whether it has it."""
         shares = self._shares
         if self.count or (shares.held and not self.may_have(holder)):
             return False

@@ -101,7 +101,7 @@ class Outcome(msgspec.Struct, frozen=True):
     """The reply of the wrapped server, where the tool is one of its own and the reply may be delivered."""
 
     def without_result(self) -> Outcome:
-        """Return what is written down of the outcome, for whoever keeps it longer than its result."""
+        """Return the recorded part of the outcome, to keep longer than its result."""
         return msgspec.structs.replace(self, result=None, body=b"", relayed=None)
 
 

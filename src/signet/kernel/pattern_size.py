@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 __all__ = ["PatternSize", "measure_pattern"]
 
 MAX_COUNT: Final = 1_000_000
-"""The largest repetition that is told apart; the engine refuses what is above."""
+"""The largest repetition that is counted exactly; the engine refuses larger ones."""
 LITERAL_BYTES: Final = 250
 ASCII_CLASS_BYTES: Final = 500
 WIDE_CLASS_BYTES: Final = 4_000

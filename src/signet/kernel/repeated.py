@@ -15,7 +15,7 @@ QUESTION: Final = "input_required"
 
 
 class KeptReply(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is kept of a reply."""
+    """The kept part of a reply."""
 
     body: bytes
     """The result or the error, as the server wrote it."""

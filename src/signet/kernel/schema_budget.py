@@ -1,4 +1,4 @@
-"""The budget of a schema: what it costs to compile it, and to check a value against it, whoever wrote it. Pure.
+"""The budget of a schema: what it costs to compile it, and to check a value against it. Pure.
 
     schema ── size, depth, patterns ──────────────▶ too dear to compile: refused
            └─ each part, counted once ── Work ────▶ the most that a value of so many parts can cost
@@ -140,7 +140,7 @@ class SchemaBudget:
 
     @property
     def _is_odd(self) -> bool:
-        """Whether nobody knows which references lead back, or one leads back to the same part of a value."""
+        """Whether the cycles are unknown, or one leads back to the same part of a value."""
         return self._turns_in_place or not self._references.is_certain
 
     @property

@@ -352,7 +352,7 @@ def _compiled(draft: Callable[..., Draft202012Validator], schema: Any, **more: A
         return draft(schema, **more)
     except BaseException as error:
         if type(error).__module__ == "pyo3_runtime":
-            # A panic of the native validator is no Exception.
+            # A panic of the native validator does not derive from Exception.
             raise ValueError("the validator has given up on it") from None
         raise
 

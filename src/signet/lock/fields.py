@@ -57,7 +57,7 @@ def prove_here(old: Schema, new: Schema, side: Side) -> Verdict:
     """Compare two schemas in this process, however long it takes: what a child does for schemas of others."""
     verdict = compare_schemas(old, new, side)
     if verdict.compatible and side == "output":
-        with suppress(ValueError):  # a schema may be comparable and yet not usable: then there is no example
+        with suppress(ValueError):  # a schema may be comparable and yet not usable: then an example does not exist
             verdict = msgspec.structs.replace(verdict, example=example_of(new))
     return verdict
 
@@ -130,7 +130,7 @@ def _schema(field: str, side: Side, old: Any, new: Any, prove: Prove | None) -> 
         yield FieldChange(field, "widened", f"it takes a new argument: {_named(after - before)}", UNSET, old, new)
     elif verdict.why not in {"unchanged", WORDS_ALONE}:
         yield FieldChange(field, "compatible", verdict.why, UNSET, old, new)
-    # The names of new arguments have been told already, where they widen or break.
+    # The names of new arguments are reported already, where they widen or break.
     arguments = {name for path in after - before for name in path} if side == "input" else set[str]()
     yield from _schema_text(field, old, new, verdict.why, arguments)
 

@@ -62,7 +62,7 @@ class Judgement(msgspec.Struct, frozen=True):
     """What is served of a server."""
 
     served: Snapshot
-    """What is listed: the pinned entries, with no string that is not pinned."""
+    """The listed entries: as pinned, without any other string."""
     blocked: Mapping[tuple[str, str], str]
     """Why an entry cannot be used, by its kind and name: sentences for callers, without a new word or a command."""
     notes: tuple[Note, ...]

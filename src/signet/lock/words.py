@@ -74,7 +74,7 @@ def _some(names: list[str]) -> str:
 
 
 def schema_words(schema: Any) -> Iterator[str]:
-    """Yield the texts in a schema: every name and every value that is no keyword, since a model reads all of them."""
+    """Yield the texts in a schema: every name and every value except keywords, since a model reads all of them."""
     stack = [schema]
     while stack:
         part = stack.pop()

@@ -25,9 +25,9 @@ NICE: Final = 10
 
 
 def main() -> None:
-    """Answer questions until there are no more."""
+    """Answer questions until the input ends."""
     given, taken = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    # Whatever a library prints is no answer, and its last words on a schema are nobody's.
+    # Output of a library must not reach the answers, and its messages about a schema are dropped.
     os.dup2(2, 1)
     os.nice(NICE)
     import jsonschema_rs  # noqa: F401 - loaded before the time of the question begins
@@ -41,8 +41,8 @@ def main() -> None:
         try:
             answered = _answered(name.decode(), question)
         finally:
-            # An error of ours ends the child, and is told by an answer without a text. The next question, which comes
-            # behind the answer, is no end of the input.
+            # An internal error ends the child, after an answer without a text. The next question, which comes
+            # behind the answer, does not end the input.
             _watch_parent(on=False)
             taken.write(len(answered).to_bytes(LENGTH_BYTES, "big") + answered)
             taken.flush()
@@ -58,11 +58,11 @@ def _answered(name: str, question: bytes) -> bytes:
     try:
         answer: bytes = getattr(import_module(module), function)(question)
     except (MemoryError, RecursionError):
-        # The question was too hard: there is no answer.
+        # The question was too hard to answer.
         os._exit(1)
     except BaseException as error:
         if type(error).__module__ == "pyo3_runtime":
-            # The native validator has given up on the schema: a panic, which is no Exception.
+            # The native validator has given up on the schema: a panic, which does not derive from Exception.
             os._exit(1)
         raise
     return answer

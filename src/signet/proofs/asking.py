@@ -21,7 +21,7 @@ from .answering import LENGTH_BYTES, READY
 __all__ = ["MEMORY_BYTES", "AnswerError", "Asker", "Function", "TooHardError"]
 
 START_S: Final = 30.0
-"""How long a child may take to load; this is no part of the time of a question."""
+"""How long a child may take to load; the time of a question begins later."""
 MEMORY_BYTES: Final = 200 << 20
 MAX_ANSWER_BYTES: Final = 8 << 20
 MAX_BUSY_S: Final = 60.0

@@ -51,7 +51,7 @@ class _Value(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class _Default(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is wrong with a default."""
+    """The error of a default."""
 
     wrong: str = ""
     unusable: str = ""

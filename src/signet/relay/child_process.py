@@ -208,7 +208,7 @@ class ChildProcess:
             if self._input is not None:
                 self._input.close()
             if not (await group.wait_for_leader(GRACE_S) and await group.wait_for_all(0)):
-                # At the same time: whoever waits for the end of all does not wait twice.
+                # At the same time: the end of all then takes the time of one.
                 strays = asyncio.ensure_future(group.end_strays())
                 for number in (signal.SIGTERM, signal.SIGKILL):
                     group.signal(number)

@@ -18,7 +18,7 @@ from .messages import members, text_of
 __all__ = ["ClaimedUris"]
 
 MAX_TOLD: Final = 100
-"""The URIs that are told in the log; of the others, that there are some."""
+"""The number of URIs that the log names; further ones are summarised."""
 KEYS: Final = {"resources/list": "uri", "resources/templates/list": "uriTemplate"}
 
 
@@ -73,7 +73,7 @@ class ClaimedUris:
             self.owner(uri)
 
     def owner(self, uri: str) -> str | None:
-        """Return the server that answers for a URI; None if there is none. One that several claim is told, once."""
+        """Return the server that answers for a URI, or None. A URI that several claim is reported once."""
         claimants = [name for name, claims in self._claims.items() if claims.has(uri)]
         if len(claimants) > 1:
             self._tell(uri, claimants)

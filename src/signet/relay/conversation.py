@@ -290,7 +290,7 @@ class Conversations:
         if level not in LEVELS:
             return
         if self._is_shared and dialogue.level and LEVELS.index(level) > LEVELS.index(dialogue.level):
-            return  # others are told less than they asked for otherwise
+            return  # otherwise the others would get fewer notifications than they asked for
         if level != dialogue.level and not self.would_mute(dialogue, level):
             dialogue.level = level
             dialogue.start("logging/setLevel", encode({"level": level}))

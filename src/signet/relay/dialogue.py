@@ -48,7 +48,7 @@ CLIENT_INFO: Final = {"name": "signet", "version": __version__}
 QUESTIONS: Final = frozenset({"elicitation/create", "sampling/createMessage", "roots/list"})
 """The requests of a server that are passed on to the caller."""
 OTHER_DOOR: Final = "another door"
-"""The holder of calls through other doors than MCP, where nobody knows whose they are."""
+"""The holder of calls through other doors than MCP, whose callers are unknown."""
 MAX_QUESTIONS: Final = 256
 """The questions of one instance that may be open at once; a caller leaves as many as it has to others."""
 MAX_OPEN_BYTES: Final = 64 << 20

@@ -43,7 +43,7 @@ class Judging(Protocol):
 
 
 class Judge:
-    """Judges the instances of one server; the last judgement is told."""
+    """Judges the instances of one server, and reports the last judgement."""
 
     def __init__(
         self, server: str, judge: Judging, tell: Callable[[Judgement], None], places: Callable[[], Places]

@@ -117,7 +117,7 @@ def _weighed(text: bytes, left: int) -> tuple[str, int]:
 def list_tools(entries: Sequence[Raw], terms: Terms, weighed: Sequence[Flaws] | None = None) -> list[Listed]:
     """Return the tools of a list, with what `over_budget` found of them.
 
-    A tool without a name, with a name that is there already, or with a schema that is over its budget is told and left
+    A tool without a name, with a name that is there already, or with a schema that is over its budget is reported and left
     out. Where the operator wants no contract of it enforced, the latter is served, and the schema checks nothing.
     """
     listed: dict[str, Listed] = {}
@@ -137,7 +137,7 @@ def list_tools(entries: Sequence[Raw], terms: Terms, weighed: Sequence[Flaws] | 
 
 
 def _single(entry: Raw) -> Raw:
-    """Return an entry without equal names: clients are told what is checked."""
+    """Return an entry without equal names: clients read the schema that is validated."""
     try:
         return Raw(encode(msgspec.json.decode(entry))) if has_equal_names(entry) else entry
     except (ValueError, RecursionError):
@@ -252,7 +252,7 @@ def _compile(bundle: Bundle, *, promises_output: bool, note: Note, wider: Raw | 
     taken = _contract(bundle.input, "input", note)
     more = _contract(wider, "input", note) if wider is not None and taken is not None else None
     if taken is not None and more is not None:
-        # A value that both refuse is told by the listed schema: the other has words that nobody accepted.
+        # The listed schema describes a value that both refuse: the text of the other is not approved.
         taken.widen(more)
     given = _contract(bundle.output, "output", note) if promises_output else None
     anything = _compiled({})

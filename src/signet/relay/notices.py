@@ -114,7 +114,7 @@ class Notices:
         return ""
 
     def is_open(self, session: Session) -> bool:
-        """Return whether a session is told of changes, and has not ended."""
+        """Return whether a session wants notifications of changes, and has not ended."""
         return id(session) in self._sessions
 
     def listeners_of(self, session: Session) -> Mapping[str, Listener]:
@@ -190,7 +190,7 @@ class Notices:
             self._log("server.notification_dropped", method=method[:100])
 
     def _pass_task(self, tasks: Tasks, dialogue: Dialogue, message: bytes, params: Raw) -> None:
-        """Tell the sessions of its holder of a task, and nobody else."""
+        """Send a notification of a task to the sessions of its holder, and no others."""
         tasks.noted(params)
         holder = tasks.holder_of(members(params).get("taskId"))
         hearing = [one for one in self._sessions.values() if holder is not None and holder_of_session(one) == holder]

@@ -228,7 +228,7 @@ class Pool:
                 self._sessions.give_back(holder)
 
     def _no_place(self, turns: FairTurns, holder: str) -> Fault:
-        """Return the fault of a newcomer for whom there is no room."""
+        """Return the fault of a newcomer that finds no room."""
         mine = turns.of(holder)
         message = (
             f"{turns.held} processes of the server {self._name} are in use, {mine} of them are yours: "

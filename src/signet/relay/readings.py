@@ -1,7 +1,7 @@
 """Readings: the lists of wrapped servers are read once for all who wait for them, and no server holds up the others.
 
 Where sessions have instances of their own, those who wait for one instance share its reading: one that its session
-keeps busy holds up nobody else.
+keeps busy delays no others.
 
 A server that is not known yet is waited for a short time, one that is known for a moment: what is known of it is
 served meanwhile. One that took longer is not waited for again until it is fast.
@@ -52,7 +52,7 @@ class Reading(msgspec.Struct, eq=False):
 
 
 class Readings:
-    """What is being read of each server: one reading at a time, and at most one behind it."""
+    """The readings of each server: one at a time, and at most one behind it."""
 
     def __init__(self, read: Read, known: Known, log: Callable[..., None]) -> None:
         self._read = read
@@ -60,14 +60,14 @@ class Readings:
         self._log = log
         self._current: dict[tuple[str, str], Reading] = {}
         self._slow: set[str] = set()
-        """The servers that took longer than others waited: nobody waits for them until they are fast."""
+        """The servers that took longer than others waited: requests do not wait for them until they are fast."""
         self.on_late: Callable[[WrappedServer, Snapshot], None] | None = None
         """Called when a server that others went on without has other lists than before."""
 
     def of(self, server: WrappedServer, caller: RpcRequest | None, *, again: bool = False) -> Reading:
         """Return what reads a server, begun now unless it is under way.
 
-        What was said before a request is no answer to it: `again` shares one that has begun only where it is late.
+        A reading from before a request does not answer it: `again` shares one that has begun only where it is late.
         """
         own = server.own_session(caller)
         current = self._current.get((server.name, own))
@@ -131,7 +131,7 @@ class Readings:
             del self._current[key]
             if reading.next is not None:
                 self._current[key] = reading.next
-        if done.cancelled() or done.exception() is not None:  # whoever waits gets it; nobody may
+        if done.cancelled() or done.exception() is not None:  # those that wait get it; there may be none
             return
         if not reading.own and reading.took_s < wait_s:
             self._slow.discard(name)

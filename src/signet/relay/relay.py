@@ -367,7 +367,7 @@ class ServerRelay:
     # Parts.
 
     async def _wanted(self, request: RpcRequest) -> dict[str, Any]:
-        """Return what a caller wants to be told; raise Fault if it may not know of resources."""
+        """Return the notifications that a caller asks for; raise Fault if it may not know of resources."""
         wanted = value_of(members(request.raw).get("notifications"))
         if not isinstance(wanted, dict):
             return {}

@@ -36,7 +36,7 @@ PLAIN_HEADERS: Final = frozenset(
     ("accept-charset", "accept-language", "cache-control", "date", "dnt", "from", "origin", "pragma", "referer",
      "user-agent", "via")
 )  # fmt: skip
-"""Headers whose values are no secrets."""
+"""Headers whose values are not secret."""
 PLACE: Final = re.compile(r"(?:~|\.{1,2})?(?:/[\w.@ -]+)+/?")
 """A path, as some variables with the name of a secret have one: `SSH_AUTH_SOCK`, `PWD`."""
 
@@ -58,7 +58,7 @@ def secrets_of(spec: ServerSpec) -> tuple[str, ...]:
 def echoed_secrets(spec: ServerSpec) -> tuple[str, ...]:
     """Return the texts that callers must not get although the server may repeat them.
 
-    They are fewer than those that are written nowhere: of a server's answers nothing may be missing that is no secret.
+    They are fewer than those that are written nowhere: a server's answers must keep everything that is not secret.
     """
     found: list[str] = []
     for name, value in spec.headers:

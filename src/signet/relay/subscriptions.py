@@ -127,7 +127,7 @@ class Subscriptions:
         self._listeners[id(listener)] = listener
 
     def has(self, listener: Listener) -> bool:
-        """Return whether a listener is told."""
+        """Return whether a listener gets a notification."""
         return id(listener) in self._listeners
 
     def remove(self, listener: Listener) -> None:
@@ -196,7 +196,7 @@ def _sync_modern(dialogue: Dialogue, asked: _Asked, uris: set[str], lists: set[s
 
 
 def honoured(wanted: dict[str, Any], capabilities: Raw | bytes) -> tuple[dict[str, Any], frozenset[str], set[str]]:
-    """Return the part of a filter that a server can serve: as it is told, the notifications, the resources.
+    """Return the part of a filter that a server can serve: its params, the notifications, the resources.
 
     Raises:
         ProtocolError: it names too many resources, or one that is too long.

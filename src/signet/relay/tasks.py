@@ -93,7 +93,7 @@ class Tasks:
             task.has_ended = True
 
     def holder_of(self, named: Raw | None) -> str | None:
-        """Return who holds the task with an id; None if nobody does."""
+        """Return the holder of the task with this id, or None."""
         task = self._tasks.get(_key(named))
         return task.holder if task is not None and task.ends_s > self._now() else None
 
@@ -140,7 +140,7 @@ class Tasks:
         return Answer(Raw(encode({"tasks": found})))
 
     def forget(self, holder: str) -> None:
-        """Forget all tasks of a holder that is gone: nobody else may have them."""
+        """Forget all tasks of a holder that is gone."""
         for name in [*self._of.get(holder, ())]:
             self._drop(name)
 
@@ -184,7 +184,7 @@ def _told(result: Raw | bytes | None) -> dict[str, Raw]:
 
 
 def _key(named: Raw | None) -> str:
-    """Return what a task is known by; empty where there is no id."""
+    """Return the key of a task; empty without an id."""
     name = text_of(named)
     if len(name) <= MAX_ID_CHARS:
         return name

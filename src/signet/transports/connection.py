@@ -50,7 +50,7 @@ class Connection(Member, asyncio.Protocol):
         self._has_entered = self._is_made = False
         """Whether it has asked for a place, and whether the connection is made, with its handshake."""
         self._hang_up: Callable[[], None] | None = None
-        """Close the socket while there is no transport."""
+        """Close the socket before it has a transport."""
         self._holder = ""
         """Whose share of the unread answers the last large response is of; empty where that is the address's."""
         self._unread = b""
@@ -75,7 +75,7 @@ class Connection(Member, asyncio.Protocol):
     def enter(self, peer: object, hang_up: Callable[[], None] | None, limit_s: float) -> bool:
         """Take a place for a client that has a limited time until the connection is made, with its handshake.
 
-        Without a place, it is told so; return False if it is to be closed without a word.
+        Without a place, it gets an answer; return False if it is to be closed without one.
         """
         self._has_entered = True
         self._client = exact_address(peer[0]) if isinstance(peer, tuple) else ""
@@ -179,7 +179,7 @@ class Connection(Member, asyncio.Protocol):
                 self._writer.close()
 
     def abort(self) -> None:
-        """Close the connection at once; `connection_lost` follows, unless there is no transport yet."""
+        """Close the connection at once; `connection_lost` follows if it has a transport."""
         self._is_deaf = self._is_ended = True
         self.deadline = inf
         if not self._is_made:

@@ -11,7 +11,7 @@ from .slots import ConnectionLimits
 __all__ = ["with_descriptors"]
 
 OTHER_FILES: Final = 1_024
-"""The descriptors for all that is no connection of a client: upstreams, wrapped servers, journals, the processes."""
+"""The descriptors for everything except connections of clients: upstreams, wrapped servers, journals, the processes."""
 LEAST_SHARE: Final = 4
 """Where the system allows few descriptors, one in so many is kept for those."""
 

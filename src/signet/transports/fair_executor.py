@@ -79,7 +79,8 @@ class FairExecutor(ThreadPoolExecutor):
             # Each takes the job that is next, so there are always as many as may run.
             super().submit(self._run_next)
         except BaseException:
-            # The pool is closed, or the system has no thread left: whoever is told so has no job that runs later.
+            # The pool is closed, or the system has no thread left: the caller gets this exception, so
+            # the job must not run later.
             job.cancel()
             raise
         return job
@@ -88,7 +89,7 @@ class FairExecutor(ThreadPoolExecutor):
         with self._line_lock:
             is_dropped = self._line.drop(job.holder, job)
         if is_dropped:
-            # No thread comes to it, so those who wait for several futures are told here.
+            # No thread comes to it, so `wait` and `as_completed` are notified here.
             job.run()
 
     def _run_next(self) -> None:

@@ -52,7 +52,7 @@ class Guard(msgspec.Struct, frozen=True):
     public_origin: str = ""
     """The origin of the public URL, where there is one: proxies may put another name in its place as Host."""
     other_origins: frozenset[str] = frozenset()
-    """The origins among the hosts that are no pages of the web, such as `chrome-extension://…` or `tauri://…`."""
+    """The origins among the hosts that are not web pages, such as `chrome-extension://…` or `tauri://…`."""
 
     def __post_init__(self) -> None:
         """Normalise the host names, which people may have written as URLs."""
@@ -175,7 +175,7 @@ def host_of(authority: str) -> str:
 
 
 def _scheme_of(origin: str) -> str:
-    """Return the scheme of an origin in lower case; that of `null`, which names nobody, is none that is known."""
+    """Return the scheme of an origin in lower case; `null` has an unknown one."""
     return origin.partition("://")[0].lower()
 
 

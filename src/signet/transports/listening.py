@@ -1,4 +1,4 @@
-"""The sockets that a server listens on: an address and a port, or a path that nobody but the user may open."""
+"""The sockets that a server listens on: an address and a port, or a path that only the user may open."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ class RestDoor:
 
     @property
     def _may_be_open(self) -> bool:
-        """Whether an unknown tool may be told from the others: none of them is private."""
+        """Whether an unknown tool may be distinguished from the others: none of them is private."""
         return self._pipeline.toolbox.is_public and not self._relays
 
     def _list_entry(self, tool: Tool) -> dict[str, Any]:

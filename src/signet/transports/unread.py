@@ -1,6 +1,6 @@
 """Answers that clients have not taken yet: the bytes that a process holds of them, for whom, and who gives way. Pure.
 
-    a large answer ── has_room ── no: it is refused, and its caller is told why
+    a large answer ── has_room ── no: it is refused with the reason
     what the client does not take at once ── hold ── beyond the bound: the greediest holder's oldest answer is dropped
 
 One bound holds for all doors of a process: connections, streams, the event logs of sessions, stdio.
@@ -52,7 +52,7 @@ class UnreadAnswers:
         shares = self.shares
         while not self._fits(holder, amount):
             if not shares.held:
-                # However large it is, nobody else needs the room.
+                # However large it is, no other caller needs the room.
                 return True
             mine, greediest = shares.of(holder), shares.greediest()
             if mine and (greediest == holder or shares.of(greediest) <= mine + amount):
@@ -99,7 +99,7 @@ UNREAD: Final = UnreadAnswers()
 
 
 def left_unread(amount: int) -> Fault:
-    """Return the fault for an answer for which there is no room."""
+    """Return the fault for an answer that finds no room."""
     why = f"There is no room for this answer of {amount / MIB:.1f} MiB beside those that this caller has not read"
     message = f"{why}: read them, then ask again"
     return Fault(Code.INTERNAL_ERROR, message, name="UNREAD_ANSWERS", status=503)

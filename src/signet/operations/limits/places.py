@@ -50,7 +50,7 @@ class Places:
         return self._turns.waiting
 
     def sit(self, holder: str) -> bool:
-        """Let a call of a holder come in, to a place or to the queue; return False if there is no seat for it.
+        """Let a call of a holder come in, to a place or to the queue; return False if all its seats are taken.
 
         A holder has a share of the seats, and where others leave them free, all places and one more. One that has none
         finds a seat beyond them all.

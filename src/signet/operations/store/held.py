@@ -60,7 +60,7 @@ class HeldValues(Generic[T]):
     def put(
         self, key: str, value: T, now_ns: int, keep_s: float, *, holder: str, size: int = 0, is_fixed: bool = False
     ) -> bool:
-        """Keep a value as its holder's newest one; return False, and change nothing, where there is no room for it."""
+        """Keep a value as its holder's newest one; return False, and change nothing, where it finds no room."""
         self._forget_old(now_ns)
         before = self._entries.get(key)
         cost = size + COST_BYTES

@@ -93,7 +93,7 @@ class RedisStore:
             self._runners.discard(runner)
 
     def _room_of(self, holder: str) -> tuple[list[str], list[str | int | bytes]]:
-        """Return the keys of a holder's answers, and what each of their scripts is told first."""
+        """Return the keys of a holder's answers, and the first arguments of each of their scripts."""
         who = _readable(holder or "process")
         room = f"keys-{sha256(who.encode()).digest()[0] % self._rooms}" if self._rooms > 1 else "keys"
         keys = [f"{PREFIX}:{{{room}}}:{name}" for name in (f"entries:{who}", f"order:{who}", "bytes", "holders")]

@@ -53,7 +53,7 @@ class Kept(msgspec.Struct, frozen=True):
     state: Literal["new", "running", "done", "gone", "conflict", "full"]
     """`new`: the caller is to run the call now, and to `finish` it. `conflict`: another call had the same key.
 
-    `gone`: the call is done, and there was no room for its answer. `full`: there is no room for another key.
+    `gone`: the call is done, and its answer found no room. `full`: another key finds no room.
     """
     body: bytes = b""
     """The answer of a call that is done."""

@@ -206,7 +206,7 @@ class Shelf:
             return
         path = self._path(db)
         try:
-            # SQLite would wait for ever to open what is no file, such as a FIFO.
+            # SQLite would wait for ever to open a FIFO.
             file = open_regular(path, os.O_RDONLY, follow_link=True)
         except OSError:
             return
