@@ -40,6 +40,7 @@ INVOKE = (
 ROAD = [
     "kernel.pipeline",  # find the tool
     "kernel.schemas",  # its contracts: the input keeps its own
+    "kernel.pipeline",  # a call that can be made
     "toolsets.plantuml.tools",
     "toolsets.plantuml.encoding",
     "kernel.pipeline",  # the output, as it is written,

@@ -141,6 +141,24 @@ def test_what_has_run_out_counts_no_more_whoever_comes(redis: RedisServer, monke
     assert redis.cli("ZRANGE", "signet:{keys}:holders", "0", "-1").split("\n")[:-1] == ["of process"]
 
 
+def test_entries_that_run_out_at_once_are_taken_out_of_the_books_once(
+    redis: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key of Redis is there until its last millisecond is over; a holder whose entries all end then has them still."""
+
+    async def act(store: RedisStore) -> None:
+        await keep(store, "lasting", "principal b")
+        for number in range(1_500):
+            await store.begin(f"a{number}", DIGEST, RUNNER, 0.001, holder=f"principal a{number % 2}")
+
+    with_room(redis, monkeypatch, 100, act)
+
+    books = redis.cli("HGETALL", "signet:{keys}:bytes").split()
+    known = {name: int(size) for name, size in zip(books[:-1], books[1:], strict=True) if size.isdigit()}
+    assert redis.cli("HLEN", "signet:{keys}:entries:principal%20b").strip() == "1"
+    assert known.pop("all") == sum(known.values()) >= HEAD + COST + 1_000
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_the_books_are_those_of_what_is_kept(redis: RedisServer, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     chance = random.Random(seed)

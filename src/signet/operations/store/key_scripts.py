@@ -41,14 +41,17 @@ local function memory_of(field)
 end
 
 local function add_to(field, more)
-  local sum = math.max((tonumber(redis.call('HGET', bytes, field)) or 0) + more, 0)
+  local before = tonumber(redis.call('HGET', bytes, field)) or 0
+  local sum = math.max(before + more, 0)
   if sum > 0 then redis.call('HSET', bytes, field, whole(sum)) else redis.call('HDEL', bytes, field) end
-  return sum
+  return sum, sum - before
 end
 
+-- The bytes of all change by those of a holder: the one is always the sum of the others.
 local function add(more)
-  if add_to(holder, more) == 0 then redis.call('ZREM', holders, holder) end
-  add_to('all', more)
+  local sum, change = add_to(holder, more)
+  if sum == 0 then redis.call('ZREM', holders, holder) end
+  add_to('all', change)
 end
 
 local function forget(one)
@@ -68,10 +71,13 @@ local function forget_old()
   for _, span in ipairs({{'-inf', whole(now_ms)}, {whole(RUNNING), whole(RUNNING + now_ms)}}) do
     for _, one in ipairs(redis.call('ZRANGEBYSCORE', order, span[1], span[2], 'LIMIT', 0, 64)) do forget(one) end
   end
-  for _, other in ipairs(redis.call('ZRANGEBYSCORE', holders, '-inf', whole(now_ms), 'LIMIT', 0, 64)) do
-    add_to('all', -(tonumber(redis.call('HGET', bytes, other)) or 0))
-    redis.call('HDEL', bytes, other)
-    redis.call('ZREM', holders, other)
+  -- The entries of others end with the keys that hold them; a key is there until its last millisecond is over.
+  for _, other in ipairs(redis.call('ZRANGEBYSCORE', holders, '-inf', '(' .. whole(now_ms), 'LIMIT', 0, 64)) do
+    if other ~= holder then
+      add_to('all', -(tonumber(redis.call('HGET', bytes, other)) or 0))
+      redis.call('HDEL', bytes, other)
+      redis.call('ZREM', holders, other)
+    end
   end
 end
 
