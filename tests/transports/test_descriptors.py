@@ -7,13 +7,9 @@ import subprocess
 import sys
 from typing import Any
 
-import pytest
-
 from processes import PATIENCE_S
 from signet.transports.descriptors import with_descriptors
 from signet.transports.slots import ConnectionLimits
-
-pytest.importorskip("resource")
 
 CHILD = """
 import json, resource, sys
