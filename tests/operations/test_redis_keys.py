@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import random
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 
@@ -144,7 +145,7 @@ def test_what_has_run_out_counts_no_more_whoever_comes(redis: RedisServer, monke
 def test_entries_that_run_out_at_once_are_taken_out_of_the_books_once(
     redis: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A key of Redis is there until its last millisecond is over; a holder whose entries all end then has them still."""
+    """A key of Redis is there until its last millisecond is over: a holder whose entries all end then has them."""
 
     async def act(store: RedisStore) -> None:
         await keep(store, "lasting", "principal b")
@@ -154,7 +155,7 @@ def test_entries_that_run_out_at_once_are_taken_out_of_the_books_once(
     with_room(redis, monkeypatch, 100, act)
 
     books = redis.cli("HGETALL", "signet:{keys}:bytes").split()
-    known = {name: int(size) for name, size in zip(books[:-1], books[1:], strict=True) if size.isdigit()}
+    known = {name: int(size) for name, size in itertools.pairwise(books) if size.isdigit()}
     assert redis.cli("HLEN", "signet:{keys}:entries:principal%20b").strip() == "1"
     assert known.pop("all") == sum(known.values()) >= HEAD + COST + 1_000
 

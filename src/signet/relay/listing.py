@@ -117,8 +117,8 @@ def _weighed(text: bytes, left: int) -> tuple[str, int]:
 def list_tools(entries: Sequence[Raw], terms: Terms, weighed: Sequence[Flaws] | None = None) -> list[Listed]:
     """Return the tools of a list, with what `over_budget` found of them.
 
-    A tool without a name, with a name that is there already, or with a schema that is over its budget is reported and left
-    out. Where the operator wants no contract of it enforced, the latter is served, and the schema checks nothing.
+    A tool without a name, with a name that is there already, or with a schema that is over its budget is reported and
+    left out. Where the operator wants no contract of it enforced, the latter is served, and the schema checks nothing.
     """
     listed: dict[str, Listed] = {}
     every = [(one, members(one)) for one in map(_single, entries)]

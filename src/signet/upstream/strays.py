@@ -1,8 +1,8 @@
 """Strays: processes that a foreign child started and that have left its process group; they end when it does.
 
 A child gets a variable with a random mark, which all that it starts inherit, whatever its group, session or parent. On
-Linux the environment of a process can be read, so that every process with the mark is found. Beside them are the descendants
-of the child that are known before it ends: they are found by their parents, also without the mark.
+Linux the environment of a process can be read, so that every process with the mark is found. Beside them are the
+descendants of the child that are known before it ends: they are found by their parents, also without the mark.
 
 A process that has cleared its environment and whose parents have ended before is not found: containers end it.
 """
