@@ -131,20 +131,14 @@ def check_answer(answer: Raw) -> str:
     return f"the names {same[0]!r} and {same[1]!r} may be taken for one" if same is not None else ""
 
 
-def refuse_near(near: tuple[str, str] | None) -> None:
-    """Raise Fault if a name may be taken for one that is declared."""
-    if near is not None:
-        name, declared = near
-        message = "Invalid arguments: they have too many parts to find out which names a server could mistake"
-        message = (
-            message
-            if not declared
-            else (
-                f"Invalid arguments: some servers take {name[:100]!r} for {declared[:100]!r}; "
-                "write each name as the tool or prompt declares it"
-            )
-        )
-        raise _refused(message)
+def refuse_near(name: str, declared: str) -> NoReturn:
+    """Raise Fault for a name that may be taken for one that is declared; both are empty where that is not known."""
+    if not declared:
+        raise _refused("Invalid arguments: they have too many parts to find out which names a server could mistake")
+    raise _refused(
+        f"Invalid arguments: some servers take {name[:100]!r} for {declared[:100]!r}; "
+        "write each name as the tool or prompt declares it"
+    )
 
 
 def check_prompt(entry: Raw | None, params: Raw) -> None:
@@ -161,7 +155,9 @@ def check_prompt(entry: Raw | None, params: Raw) -> None:
     except msgspec.DecodeError:
         listed = []
     names = {text_of(one.get("name")) for one in listed}
-    refuse_near(DeclaredNames(encode({"properties": dict.fromkeys(names)})).near(dict.fromkeys(given)))
+    near = DeclaredNames(encode({"properties": dict.fromkeys(names)})).near(dict.fromkeys(given))
+    if near is not None:
+        refuse_near(*near)
 
 
 def _check_folded(place: str, names: Collection[str]) -> None:

@@ -190,7 +190,9 @@ class WrappedServer:
         self, name: str, annotations: Mapping[str, bool], names: DeclaredNames, arguments: Any, context: Context
     ) -> Relayed:
         """Call a tool; raise Fault if the server cannot be reached or was gone before it answered."""
-        refuse_near(names.near(arguments))
+        near = names.near(arguments)
+        if near is not None:
+            refuse_near(*near)
         caller: RpcRequest | None = context.request
         raw = caller.raw if caller is not None else call_params(name, arguments, context.written)
         may_repeat = annotations.get("readOnlyHint", False) or annotations.get("idempotentHint", False)
@@ -261,7 +263,8 @@ class WrappedServer:
             for is_last in (False, True):
                 dialogue = await self._dialogue_for(caller)
                 try:
-                    await self._heed_lock(dialogue, method, raw, more, holder)
+                    if self.pinned is not None:
+                        await self._heed_lock(self.pinned, dialogue, method, raw, more, holder=holder)
                     answering = self.conversations.converse(
                         dialogue, method, raw, caller, more, param_headers=param_headers
                     )
@@ -276,15 +279,20 @@ class WrappedServer:
         raise AssertionError("the second try returns or raises")
 
     async def _heed_lock(
-        self, dialogue: Dialogue, method: str, raw: Raw, more: Mapping[str, Any] | None, holder: str
+        self,
+        pinned: Snapshot,
+        dialogue: Dialogue,
+        method: str,
+        raw: Raw,
+        more: Mapping[str, Any] | None,
+        *,
+        holder: str,
     ) -> None:
         """Raise Fault if the lock forbids a request, as the server is now."""
-        if self.pinned is None:
-            return
         await self.heed_changes(dialogue)
         if isinstance(dialogue.blocked, BeingCompared):
             await dialogue.blocked.wait_for(method, raw, more, holder)
-        check_lock(self.pinned, dialogue.blocked, method, raw, more)
+        check_lock(pinned, dialogue.blocked, method, raw, more)
 
     async def _go_on(
         self, held: Exchange, method: str, caller: RpcRequest | None, *, may_repeat: bool

@@ -106,8 +106,10 @@ class EventLog:
 
     def give_way(self) -> None:
         """Drop all events: their client has left too much unread."""
-        while self._events:
-            self._drop()
+        self._events.clear()
+        self._budget.held_bytes -= self._held_bytes
+        self._held_bytes = 0
+        UNREAD.release(self)
         self._wake.set()
 
     async def follow(self, after: int | None = None) -> AsyncGenerator[tuple[int, bytes], None]:
@@ -138,7 +140,8 @@ class EventLog:
             if self._reader is reader:
                 self._reader = None
                 self._is_awaited = False
-                self._make_room()
+                if self._make_room():
+                    UNREAD.hold(self, self._holder, self._held_bytes)
 
     def _add(self, fields: bytes) -> None:
         self._count += 1
@@ -152,16 +155,17 @@ class EventLog:
         UNREAD.hold(self, self._holder, self._held_bytes)
         self._wake.set()
 
-    def _make_room(self) -> None:
-        """Where all streams together hold too much, keep only what a client is about to read."""
+    def _make_room(self) -> bool:
+        """Where all streams together hold too much, keep what a client is about to read; return whether any goes."""
+        before = len(self._events)
         while self._budget.is_over and self._events and (not self._is_awaited or self._events[0][0] <= self._sent):
             self._drop()
+        return len(self._events) < before
 
     def _drop(self) -> None:
         _, event = self._events.popleft()
         self._held_bytes -= len(event)
         self._budget.held_bytes -= len(event)
-        UNREAD.hold(self, self._holder, self._held_bytes)
 
 
 def parse_id(text: str) -> tuple[str, int] | None:

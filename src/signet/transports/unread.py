@@ -62,7 +62,8 @@ class UnreadAnswers:
 
     def hold(self, holding: Holding, holder: str, amount: int) -> None:
         """Count what is held in one place now; beyond the bound, the greediest holder's oldest answer is dropped."""
-        self.release(holding)
+        if holding in self._amounts:
+            self.release(holding)
         if not amount:
             return
         shares = self.shares
