@@ -297,6 +297,27 @@ def test_however_it_is_spelled_what_a_diagram_reads_tells_nothing(
     assert SECRET not in drawn
 
 
+DOT = """#!/bin/sh
+case "$*" in *-V*) echo "dot - graphviz version 2.43.0 (0)" >&2; exit 0;; esac
+while read -r line; do :; done
+echo '<svg xmlns="http://www.w3.org/2000/svg" width="8pt" height="8pt"><text>it is ['"$0"]'</text></svg>'
+"""
+
+
+def test_graphviz_is_started_by_a_name_that_tells_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its folder may have the name of a user; a diagram can read the variable with which the jar finds it."""
+    (tmp_path / "dot").write_text(DOT)
+    (tmp_path / "dot").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    name = '%call_user_func("%get" + "env", "GRAPHVIZ_DOT")'
+    sources = (f"@startuml\nA -> B: it is [{name}]\n@enduml", "@startdot\ndigraph G {\na -> b\n}\n@enddot")
+    with pytest.MonkeyPatch.context() as patch, diagrams(plantuml_render_timeout_s="30") as harness:
+        patch.setattr("signet.engines.assets.find_assets", lambda: None)
+        told = [harness.result("renderPlantUML", plantumlCode=source)["data"] for source in sources]
+
+    assert [re.findall(r"it is \[([^<]*)\]", text) for text in told] == [["/proc/self/cwd/dot"]] * 2
+
+
 @pytest.mark.parametrize(
     "line",
     ["A -> B: <img:x.png>", "A -> B: <img:../../x.png>", "!include x.txt", "!import x.zip", "!$x = %get\\\nenv(",

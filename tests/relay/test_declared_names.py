@@ -27,7 +27,7 @@ SCHEMA = {
         "up": {"$ref": "#"},
         "either": {"oneOf": [{"if": {"properties": {"kind": {}}}, "then": {"dependentSchemas": {"kind": {
             "properties": {"more": {}}}}}}]},
-        "both": {"properties": {"case": {}, "CASE": {}}},
+        "both": {"properties": {"case": {}, "CASE": {}, "Path": {}}},
     },
     "$defs": {
         "node": {"properties": {"name": {}, "kids": {"type": "array", "items": {"$ref": "#/$defs/node"}}}},
@@ -49,6 +49,8 @@ NEAR = [
     ({"up": {"up": {"Path": 1}}}, "path"),
     ({"either": {"More": 1}}, "more"),
     ({"env": {"PATH": "/bin"}, "Env": {}}, "env"),
+    ({"path": 1, "CASE": 2, "Path": 3}, "path"),
+    ({"both": {"path": 1}}, "Path"),
 ]
 FAR = [
     {"path": 1, "other": 2},

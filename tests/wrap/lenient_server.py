@@ -12,7 +12,10 @@ from typing import Any
 
 RULE, SEEN = sys.argv[1:3]
 PATH = {"path": {"type": "string", "pattern": "^/ok"}}
-NODE = {"type": "object", "properties": {"name": {"type": "string", "maxLength": 9}, "kids": {"$ref": "#/$defs/kids"}}}
+NODE = {
+    "type": "object",
+    "properties": {"name": {"type": "string", "maxLength": 9}, "kids": {"$ref": "#/$defs/kids"}, "pAth": {}},
+}
 SAFE = {
     "type": "object",
     "properties": {

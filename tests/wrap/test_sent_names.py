@@ -20,6 +20,9 @@ HELLO = b'{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"cli
 OK = '"arguments":{"path":"/ok"}'
 """Stands as OK in the params below."""
 
+CONTEXT = '"ref":{"type":"ref/prompt","name":"report"},"argument":{"name":"topic","value":""},"context"'
+"""The members of a completion; arguments of the prompt are to follow."""
+
 DANGEROUS = {
     "case of name": '{"name":"safe",OK,"Name":"danger","Arguments":{"path":"/etc"}}',
     "case of arguments": '{"name":"safe",OK,"ARGUMENTS":{"path":"/etc"}}',
@@ -34,6 +37,7 @@ DANGEROUS = {
     "case of an argument": '{"name":"safe","arguments":{"path":"/ok","Path":"/etc"}}',
     "an argument in another case": '{"name":"safe","arguments":{"PATH":"/etc"}}',
     "an argument with nothing": '{"name":"safe","arguments":{"path":"/ok","path\\u0000":"/etc"}}',
+    "a name that is declared at another place": '{"name":"safe","arguments":{"path":"/ok","pAth":"/etc"}}',
     "deep equal names": '{"name":"safe","arguments":{"tree":{"kids":[{"name":"far too long","name":"a"}]}}}',
     "deep case": '{"name":"safe","arguments":{"path":"/ok","tree":{"kids":[{"kids":[{"NAME":"far too long"}]}]}}}',
 }
@@ -121,6 +125,10 @@ def test_members_that_a_method_does_not_have_are_left_out(site: Site) -> None:
         ("prompts/get", '{"name":"report","arguments":{"topic":"a","Topic":"b"}}'),
         ("prompts/get", '{"name":"report","arguments":{"TOPIC":"b"}}'),
         ("prompts/get", '{"name":"report","arguments":{"topic":"a","topic":"b"}}'),
+        (
+            "completion/complete",
+            f'{{{CONTEXT}:{{"arguments":{{"TOPIC":"b"}}}},"arguments":{{"other":1}}}}',
+        ),
         ("vendor/do", '{"what":"a","What":"b"}'),
         ("vendor/do", '{"what":"a","what":"b"}'),
         ("vendor/do", '{"what":{"deep":[{"a":1,"a":2}]}}'),
@@ -135,6 +143,16 @@ def test_ambiguous_names_of_other_requests_are_refused(site: Site, method: str, 
     assert answer["error"]["code"] == -32602
     assert len(site.lines(method)) == before
     assert "result" in json.loads(site.post('{"name":"report","arguments":{"topic":"a","other":"b"}}', method, "all"))
+
+
+@pytest.mark.parametrize(
+    "method", ["Tools/call", "TOOLS/CALL", "tools/call\\u0000", "tools/call\\u0000x", "Tasks/list"]
+)
+def test_a_method_that_may_be_taken_for_a_known_one_is_none(site: Site, method: str) -> None:
+    answer = json.loads(site.post('{"name":"safe","arguments":{"path":"/etc"}}', method, "all"))
+
+    assert answer["error"]["code"] == -32601
+    assert site.lines(method) == []
 
 
 def test_other_doors_send_what_they_checked(site: Site, tokens: dict[str, str]) -> None:
@@ -200,6 +218,26 @@ def test_an_answer_to_a_question_has_no_ambiguous_names(given: bytes) -> None:
 def pipe(tmp_path: Path) -> Iterator[Pipe]:
     with piping(SIGNET, "wrap", "--no-journal", "--", *SERVER, "folding", str(tmp_path / "seen")) as one:
         yield one
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("prompts/get", '{"name":"report","arguments":{"TOPIC":"b"}}'),
+        ("completion/complete", f'{{{CONTEXT}:{{"arguments":{{"TOPIC":"b"}}}}}}'),
+    ],
+)
+def test_the_first_request_of_a_prompt_is_held_to_its_arguments_too(
+    pipe: Pipe, tmp_path: Path, method: str, params: str
+) -> None:
+    """What the prompt declares is read before, where nobody has asked for it yet."""
+    pipe.ask(b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":' + HELLO + b"}")
+    refused = pipe.ask(f'{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}'.encode())
+    taken = pipe.ask(f'{{"jsonrpc":"2.0","id":2,"method":"{method}","params":{params.lower()}}}'.encode())
+
+    assert refused["error"]["code"] == -32602
+    assert "result" in taken
+    assert "TOPIC" not in (tmp_path / "seen").read_text()
 
 
 @pytest.mark.parametrize("params", DANGEROUS.values(), ids=DANGEROUS)

@@ -4,8 +4,8 @@ A process that drew several would need a mark between its pictures, and a diagra
 caller's picture to the next. A diagram must never reach a file, an address or a variable: PlantUML's own profile
 SANDBOX sees to it in a jar that has it, and Java's security manager where Java has one (until 23). The policy must
 grant all properties, which PlantUML lists when it draws an error, and %getenv reads them in older jars: so none of them
-tells anything of the user or of the machine's folders. To refuse %getenv by its name is a courtesy alone; a diagram
-can spell it in many ways.
+tells anything of the user or of the machine's folders, but for java.home and what Java says of itself, without which it
+does not run. To refuse %getenv by its name is a courtesy alone; a diagram can spell it in many ways.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ FORMULA: Final = re.compile(r"\s*@start(?:math|latex|jcckit)\b", re.IGNORECASE)
 HERE: Final = "/proc/self/cwd"
 """A name of the folder of a process that does not reveal its path."""
 JAR_NAME: Final = "plantuml.jar"
+DOT_NAME: Final = "dot"
 FOLDER: Final = re.compile(rf"(?:{HERE}|/[^\s\"<>]*/{PREFIX}[^/\s\"<>]*)(?:/\.)*/?")
 """The folder of a process in a message."""
 PNG: Final = b"\x89PNG"
@@ -124,7 +125,7 @@ class Jar:
         flags += ["-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError", f"-Duser.home={here}", f"-Duser.dir={here}"]
         flags += ["-Duser.name=signet", "-DPLANTUML_SECURITY_PROFILE=SANDBOX", "-DPLANTUML_LIMIT_SIZE=16384"]
         flags += ["-Dos.version=", "-Djava.library.path="]
-        dot = shutil.which("dot") or "/usr/bin/dot"
+        dot = f"{here}/{DOT_NAME}"
         if _has_manager(self._java):
             policy = os.path.join(folder, "policy")
             if not os.path.exists(policy):
@@ -134,8 +135,9 @@ class Jar:
             flags += ["-Djava.security.manager", f"-Djava.security.policy=={here}/policy"]
         elif not _has_profile(self._jar):
             raise failed(f"no diagram can be kept from files with {self._jar} and {self._java}: use a newer jar")
-        with contextlib.suppress(FileExistsError):
-            os.symlink(self._jar, os.path.join(folder, JAR_NAME))
+        for name, path in ((JAR_NAME, self._jar), (DOT_NAME, shutil.which("dot") or "/usr/bin/dot")):
+            with contextlib.suppress(FileExistsError):
+                os.symlink(path, os.path.join(folder, name))
         command = [self._java, *flags, "-jar", f"{here}/{JAR_NAME}", "-pipe", FLAGS[form], "-charset", "UTF-8"]
         # SERVER_NAME: Graphviz opens no file for a server. PLANTUML_SECURITY_PROFILE: newer jars read it here too.
         environ = {"PLANTUML_SECURITY_PROFILE": "SANDBOX", "SERVER_NAME": "signet", "LC_ALL": "C.UTF-8"}

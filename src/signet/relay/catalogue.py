@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
@@ -28,7 +29,7 @@ from .hello import hello_as_said, hello_of
 from .listing import Flaws, Listed, Terms, list_tools, name_of, nearest_of, over_budget, slug_for, with_prefix
 from .messages import members, text_of
 from .readings import Reading, Readings
-from .sent_params import REFERENCE, check_prompt
+from .sent_params import REFERENCE, check_prompt, prompt_arguments
 from .snapshots import LISTS
 from .translation import capabilities_for, for_handshake, for_modern, listed_for_handshake
 from .wrapped_server import WrappedServer
@@ -347,8 +348,14 @@ class Catalogue:
         await self.learn(request)
         return self._server_of(uri), None
 
-    def check_prompt(self, server: WrappedServer, request: RpcRequest, more: Mapping[str, Any] | None) -> None:
-        """Raise Fault if an argument may be taken for another one that the prompt declares, as far as it is known."""
+    async def check_prompt(self, server: WrappedServer, request: RpcRequest, more: Mapping[str, Any] | None) -> None:
+        """Raise Fault if an argument may be taken for another one that the prompt declares."""
+        given = prompt_arguments(request.method, request.raw)
+        if not given:
+            return
+        if server.name not in self._snapshots:
+            with suppress(Fault):  # what cannot be listed declares nothing
+                await self.readings.wait_to_the_end([self.readings.of(server, request)])
         parts: dict[str, Any] = members(request.raw)
         reference: Any = (more or {}).get("ref") or members(parts.get("ref"))
         named = reference.get("name") if request.method == "completion/complete" else None
@@ -359,7 +366,7 @@ class Catalogue:
         if known is not None and listed is not known.prompts:
             entries = {name_of(members(one)): one for one in known.prompts}
             self._prompts[server.name] = known.prompts, entries
-        check_prompt(entries.get(name), request.raw)
+        check_prompt(entries.get(name), given)
 
     def _server_of(self, uri: str) -> WrappedServer:
         """Return the server that answers for a resource: the first by name of those that claim it."""

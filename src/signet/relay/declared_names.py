@@ -7,6 +7,7 @@ one does ── the names that the schema declares at its place ── no such n
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 from functools import cached_property
 from typing import Any, Final
@@ -50,7 +51,7 @@ class DeclaredNames:
             if not value.keys() <= names:
                 others = [name for name in value if name not in names]
                 if any(folded in folds for _, folded in fold_all(others, longest)):
-                    return _Search(self._schema, names).near(arguments)
+                    return _Search(self._schema).near(arguments)
         return None
 
     def headers(self, arguments: Any) -> tuple[tuple[str, str], ...]:
@@ -73,11 +74,15 @@ class DeclaredNames:
 
     @cached_property
     def _all(self) -> tuple[frozenset[str], frozenset[str], int]:
-        """The names that the schema declares anywhere, their folded forms, and the length of the longest of these."""
-        names = frozenset(name for one in _dicts(self._schema) for name in _names_of(one))
-        folds = frozenset(folded for _, folded in fold_all(names))
+        """The names that are declared anywhere, their folded forms, and the length of the longest of these.
+
+        Names that are folded alike are left out: which of them may stand at a place is found there.
+        """
+        folded = fold_all(frozenset(_all_names(self._schema)))
+        counts = Counter(form for _, form in folded)
+        names = frozenset(_all_names(self._schema)).difference(name for name, form in folded if counts[form] > 1)
         del self.__dict__["_schema"]  # most schemas are not needed again
-        return names, folds, max(map(len, folds), default=0)
+        return names, frozenset(counts), max(map(len, counts), default=0)
 
 
 def _is_flat(value: dict[str, Any]) -> bool:
@@ -93,6 +98,12 @@ def _dicts(value: Any) -> Iterator[dict[str, Any]]:
             waiting += [part for part in one.values() if isinstance(part, CONTAINERS)]
         elif isinstance(one, list):
             waiting += [part for part in one if isinstance(part, CONTAINERS)]
+
+
+def _all_names(schema: Any) -> Iterator[str]:
+    """Yield the names that a schema declares anywhere."""
+    for one in _dicts(schema):
+        yield from _names_of(one)
 
 
 def _names_of(schema: dict[str, Any]) -> Iterator[str]:
@@ -124,9 +135,9 @@ class _Place:
 class _Search:
     """The search for a name that is near one that is declared at its place."""
 
-    def __init__(self, schema: Any, names: Collection[str]) -> None:
+    def __init__(self, schema: Any) -> None:
         self._root = schema
-        self._anything = {"properties": dict.fromkeys(names, True)}
+        self._anything = {"properties": dict.fromkeys(_all_names(schema), True)}
         """What a reference that cannot be followed stands for."""
         self._places: dict[frozenset[int], _Place] = {}
         self._named: dict[str, Any] | None = None

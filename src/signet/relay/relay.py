@@ -29,6 +29,7 @@ from .messages import HOP, error_object, members, notification, on_one_line, tex
 from .notices import Notices
 from .replies import error_fault, in_era
 from .requests import call_of, check_scope, enter, replied
+from .sent_params import is_near_known
 from .subscriptions import Listener, checked_uri, honoured
 from .wrapped_server import WrappedServer
 
@@ -104,13 +105,16 @@ class ServerRelay:
             await self.catalogue.learn(None, to_the_end=to_the_end)
 
     def handler(self, method: str, *, modern: bool) -> Handler | None:
-        """Return what answers a method; what only one of both eras knows is passed on to a server of that era."""
+        """Return what answers a method; what only one of both eras knows is passed on to a server of that era.
+
+        A method that some server may take for another one, which is checked, is none.
+        """
         if method == "ping":
             return None
         known = self._handlers[modern].get(method)
         if known is None and (method in OF_HANDSHAKE or method in {"initialize", "server/discover"}):
             return None
-        return known or (self._pass_on if self.catalogue.sole is not None else None)
+        return known or (self._pass_on if self.catalogue.sole is not None and not is_near_known(method) else None)
 
     def receive(self, frame: Frame, channel: ClientChannel) -> None:
         """Take a response to a question, or a notification that the servers may want."""
@@ -184,7 +188,7 @@ class ServerRelay:
             return Answer(error=Raw(error_object(METHOD_NOT_FOUND, "Method not found")))
         raw, method = request.raw, request.method
         if method in PROMPTED:
-            self.catalogue.check_prompt(server, request, more)
+            await self.catalogue.check_prompt(server, request, more)
         told = await server.ask_about_tasks(request)
         if told is not None:
             return told

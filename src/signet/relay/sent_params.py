@@ -22,7 +22,16 @@ from .declared_names import DeclaredNames
 from .folded_names import equal_when_folded, fold
 from .messages import HOP, members, text_of
 
-__all__ = ["REFERENCE", "call_params", "check_answer", "check_prompt", "refuse_near", "sent_params"]
+__all__ = [
+    "REFERENCE",
+    "call_params",
+    "check_answer",
+    "check_prompt",
+    "is_near_known",
+    "prompt_arguments",
+    "refuse_near",
+    "sent_params",
+]
 
 Shape = Mapping[str, "Shape | None"]
 """The members that an object may have, and those of each of them where they are known."""
@@ -50,7 +59,15 @@ KNOWN: Final[Mapping[str, Shape]] = {
     "tasks/update": {**TASK, **ROUND},
 }
 """The members of the params of each method, beside `_meta`."""
+OTHERS: Final = ("initialize", "ping", "server/discover", "subscriptions/listen", "tools/list")
+METHODS: Final = {fold(method): method for method in (*KNOWN, *OTHERS)}
+"""The methods whose requests are not passed on as they are, by their folded names."""
 TOKEN: Final = "progresstoken"  # noqa: S105 - the folded name of a member
+
+
+def is_near_known(method: str) -> bool:
+    """Return whether some parser takes a method for another one, whose requests are checked."""
+    return METHODS.get(fold(method), method) != method
 
 
 def sent_params(method: str, raw: Raw, decoded: Any = None) -> Raw:
@@ -141,12 +158,14 @@ def refuse_near(name: str, declared: str) -> NoReturn:
     )
 
 
-def check_prompt(entry: Raw | None, params: Raw) -> None:
-    """Raise Fault if an argument may be taken for one that a prompt declares; None stands for an unknown prompt."""
+def prompt_arguments(method: str, params: Raw) -> dict[str, Raw]:
+    """Return the arguments of a prompt that a request sends: those beside its name, or those of its context."""
     parts = members(params)
-    given = members(parts.get("arguments")) or members(members(parts.get("context")).get("arguments"))
-    if not given:
-        return
+    return members((members(parts.get("context")) if method == "completion/complete" else parts).get("arguments"))
+
+
+def check_prompt(entry: Raw | None, given: Mapping[str, Raw]) -> None:
+    """Raise Fault if an argument may be taken for one that a prompt declares; None stands for an unknown prompt."""
     if entry is None:
         _check_folded("arguments", given)
         return
