@@ -304,15 +304,16 @@ echo '<svg xmlns="http://www.w3.org/2000/svg" width="8pt" height="8pt"><text>it 
 """
 
 
-def test_graphviz_is_started_by_a_name_that_tells_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_graphviz_is_started_by_a_name_that_tells_nothing(tmp_path: Path) -> None:
     """Its folder may have the name of a user; a diagram can read the variable with which the jar finds it."""
-    (tmp_path / "dot").write_text(DOT)
-    (tmp_path / "dot").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    dot, which = tmp_path / "dot", shutil.which
+    dot.write_text(DOT)
+    dot.chmod(0o755)
     name = '%call_user_func("%get" + "env", "GRAPHVIZ_DOT")'
     sources = (f"@startuml\nA -> B: it is [{name}]\n@enduml", "@startdot\ndigraph G {\na -> b\n}\n@enddot")
     with pytest.MonkeyPatch.context() as patch, diagrams(plantuml_render_timeout_s="30") as harness:
         patch.setattr("signet.engines.assets.find_assets", lambda: None)
+        patch.setattr("shutil.which", lambda name: str(dot) if name == "dot" else which(name))
         told = [harness.result("renderPlantUML", plantumlCode=source)["data"] for source in sources]
 
     assert [re.findall(r"it is \[([^<]*)\]", text) for text in told] == [["/proc/self/cwd/dot"]] * 2
