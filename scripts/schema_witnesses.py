@@ -2,9 +2,10 @@
 
     python scripts/schema_witnesses.py FOLDER …
 
-A folder has JSON files: cases of the JSON Schema Test Suite (`[{schema, tests: [{data}]}]`), or lists of servers with
-their tools (`[{tools: [{name, inputSchema, outputSchema}]}]`). A schema that the validator cannot compile is passed
-over.
+A folder has JSON files with any of these objects, at any depth: cases of the JSON Schema Test Suite
+(`{schema, tests: [{data}]}`), tools as servers list them (`{name, inputSchema, outputSchema}`), and contracts
+(`{tool, input, output}`). A schema that comes without values is tried on an example of it, and on changes of that.
+A schema that the validator cannot compile is passed over. A folder without a schema is an error.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 import jsonschema_rs
 import msgspec
 
+from signet.compatibility.satisfaction import example_of
 from signet.kernel.schemas import Contract
 
 DRAFTS = {
@@ -33,40 +35,73 @@ def main(folders: list[str]) -> int:
     schemas = values = 0
     told: list[str] = []
     for folder in folders:
-        for path in sorted(Path(folder).rglob("*.json")):
-            for name, schema, data in _cases(path):
-                draft = _draft_of(path, schema)
-                before = _validator(draft, schema)
-                if before is None:
-                    continue
-                schemas += 1
-                try:
-                    contract = Contract(schema, "", draft)
-                except ValueError as error:
-                    told.append(f"{path.name}: {name}: over its budget: {error}")
-                    continue
-                for value in data:
-                    values += 1
-                    if contract.is_valid(value) != before.is_valid(value):
-                        told.append(f"{path.name}: {name}: another verdict on {str(value)[:80]}")
+        cases = [(path, *case) for path in sorted(Path(folder).rglob("*.json")) for case in _cases(path)]
+        if not cases:
+            print(f"{folder}: there is no schema", file=sys.stderr)
+            return 2
+        for path, name, schema, data in cases:
+            draft = _draft_of(path, schema)
+            before = _validator(draft, schema)
+            if before is None:
+                continue
+            tried = _values(schema) if data is None else data
+            schemas, values = schemas + 1, values + len(tried)
+            told += [f"{path.name}: {name}: {what}" for what in _differences(draft, schema, before, tried)]
     for line in told:
         print(line)
     print(f"{schemas:,} schemas that compile, {values:,} values: {len(told)} judged otherwise")
     return 1 if told else 0
 
 
-def _cases(path: Path) -> Iterator[tuple[str, Any, list[Any]]]:
+def _differences(draft: Any, schema: Any, before: Any, values: list[Any]) -> Iterator[str]:
+    """Yield what the contract of a schema judges otherwise than the validator alone."""
     try:
-        found = msgspec.json.decode(path.read_bytes())
+        contract = Contract(schema, "", draft)
+    except ValueError as error:
+        yield f"over its budget: {error}"
+        return
+    for value in values:
+        if contract.is_valid(value) != before.is_valid(value):
+            yield f"another verdict on {str(value)[:80]}"
+
+
+def _cases(path: Path) -> Iterator[tuple[str, Any, list[Any] | None]]:
+    """Yield the name, the schema and the values of each case; None for the values where there are none."""
+    try:
+        todo = [msgspec.json.decode(path.read_bytes())]
     except ValueError:
         return
-    for one in found if isinstance(found, list) else ():
-        if isinstance(one, dict) and "schema" in one:
-            yield one.get("description", ""), one["schema"], [test["data"] for test in one.get("tests", ())]
-        for tool in one.get("tools", ()) if isinstance(one, dict) else ():
-            for side in ("inputSchema", "outputSchema"):
-                if side in tool:
-                    yield f"{one.get('server', '')} {tool['name']} {side}", tool[side], [{}, {"a": 1}]
+    while todo:
+        one = todo.pop()
+        found = list(_schemas(one)) if isinstance(one, dict) else []
+        yield from found
+        if not found and isinstance(one, list | dict):
+            todo += one.values() if isinstance(one, dict) else reversed(one)
+
+
+def _schemas(one: dict[str, Any]) -> Iterator[tuple[str, Any, list[Any] | None]]:
+    name = str(one.get("name", one.get("tool", one.get("description", ""))))
+    if isinstance(one.get("schema"), dict | bool):
+        yield name, one["schema"], [test["data"] for test in one["tests"]] if "tests" in one else None
+    for side in ("inputSchema", "outputSchema", "input", "output"):
+        if isinstance(one.get(side), dict):
+            yield f"{name} {side}", one[side], None
+
+
+def _values(schema: Any) -> list[Any]:
+    """Return values for a schema: an example, the example without a member or with another value there, and others."""
+    try:
+        example = example_of(schema)
+    except (TypeError, ValueError):
+        # It is read as the newest draft there, and the schema is of an older one.
+        example = msgspec.UNSET
+    found: list[Any] = [{}, {"a": 1}, [], None, "a"]
+    if not isinstance(example, dict):
+        return found if example is msgspec.UNSET else [example, *found]
+    for key in example:
+        found.append({name: value for name, value in example.items() if name != key})
+        found += [example | {key: value} for value in (None, 7.5, "a", [example[key]], {"a": 1})]
+    return [example, *found]
 
 
 def _draft_of(path: Path, schema: Any) -> Any:

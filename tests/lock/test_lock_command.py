@@ -16,6 +16,7 @@ from channels import INITIALIZE
 from here import signet_here
 from lock.test_server_snapshot import is_running
 from processes import PATIENCE_S, ROOT, SIGNET, clean_env
+from signet.lock.file import read_lock
 from terminals import Screen
 
 SERVER = (sys.executable, str(ROOT / "tests/lock/changing_server.py"))
@@ -156,6 +157,23 @@ def test_a_check_writes_nothing_not_even_a_first_lock(tmp_path: Path) -> None:
     assert lock(tmp_path, "--check")[0] == 12
     assert lock(tmp_path, "--check", "--accept-all")[0] == 2
     assert list(tmp_path.iterdir()) == []
+
+
+def test_six_that_pin_at_once_keep_what_each_has_pinned(tmp_path: Path) -> None:
+    names = [f"server-{number}" for number in range(6)]
+    commands = [[SIGNET, "lock", "--accept-all", "--name", name, "--", *SERVER] for name in names]
+    assert lock(tmp_path, "--name", "first")[0] == 0
+    running = [
+        subprocess.Popen(words, cwd=tmp_path, env=clean_env(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for words in commands
+    ]
+    said = [process.communicate(timeout=PATIENCE_S) for process in running]
+
+    pinned = [ALL.replace("changing_server", name).encode() for name in names]
+    assert [(process.returncode, *text) for process, text in zip(running, said, strict=True)] == [
+        (0, text, b"") for text in pinned
+    ]
+    assert read_lock(str(tmp_path / "signet.lock")).servers.keys() == {"first", *names}
 
 
 def test_a_new_server_waits_in_a_lock_that_has_others(tmp_path: Path) -> None:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
 from msgspec import Raw
 
-from signet.files import open_regular, replacing
+from signet.files import locked_folder, open_regular, replacing
 
 from .address import shown_command, shown_url
 from .digest import canonical, digest_of
 from .snapshot import KINDS, Snapshot, compact, read_entry
 
-__all__ = ["DEFAULT_PATH", "Lock", "LockError", "LockedServer", "read_lock", "write_lock"]
+__all__ = ["DEFAULT_PATH", "Lock", "LockError", "LockedServer", "changing_lock", "read_lock", "write_lock"]
 
 DEFAULT_PATH: Final = "signet.lock"
 FORMAT: Final = 1
 MAX_BYTES: Final = 64 << 20
+CHANGE_WAIT_S: Final = 60.0
+"""How long another process may compare and write: a comparison has 10 s, and there may be several."""
 
 
 class LockError(Exception):
@@ -162,6 +165,20 @@ def _tampered(path: str, server: str, what: str) -> LockError:
     return LockError(
         f"{path} was changed by hand: {what} of {server!r} is not what its digest says; restore it, or pin anew"
     )
+
+
+@contextlib.contextmanager
+def changing_lock(path: str) -> Iterator[None]:
+    """Let no other of our processes change a lock inside of the block: it is read, compared and written there.
+
+    Raises:
+        LockError: another process does not end its change.
+    """
+    try:
+        with locked_folder(os.path.dirname(path) or os.curdir, wait_s=CHANGE_WAIT_S):
+            yield
+    except TimeoutError as error:
+        raise LockError(f"cannot write {path} ({error.strerror})") from None
 
 
 def write_lock(path: str, lock: Lock) -> None:

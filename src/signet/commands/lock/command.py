@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 from collections import Counter
 from collections.abc import Iterable
@@ -12,7 +13,7 @@ import msgspec
 
 from signet.commands.terminal import write, write_json
 from signet.lock.comparison import EntryChange
-from signet.lock.file import Lock, LockedServer, LockError, read_lock, write_lock
+from signet.lock.file import Lock, LockedServer, LockError, changing_lock, read_lock, write_lock
 from signet.lock.policy import word_of
 from signet.lock.shown import visible
 from signet.lock.snapshot import INSTRUCTIONS, KINDS, Snapshot, entries_of, name_of
@@ -76,15 +77,10 @@ def _run(args: argparse.Namespace) -> int:
     unwind_on_signals()
     specs = read_specs(args)
     try:
-        is_first = not args.check and not os.path.lexists(args.lock_file)
-        lock = Lock({}) if is_first else read_lock(args.lock_file)
-        subjects = [_subject(spec, lock, args.timeout_s) for spec in specs]
-        accepted = _accept(subjects, args, is_first=is_first)
-        if accepted:
-            for subject in subjects:
-                if subject.locked is not None:
-                    lock = lock.with_server(subject.locked)
-            write_lock(args.lock_file, lock)
+        _read(args)  # what cannot be read is told before a server is started
+        said = [(spec, take_snapshot(spec, args.timeout_s)) for spec in specs]
+        with contextlib.nullcontext() if args.check else changing_lock(args.lock_file):
+            subjects, accepted = _compare(said, args)
     except (LockError, SnapshotError) as error:
         say_why(error, specs, args)
         return UNREADABLE
@@ -92,9 +88,26 @@ def _run(args: argparse.Namespace) -> int:
     return max(map(_status, subjects))
 
 
-def _subject(spec: ServerSpec, lock: Lock, timeout_s: float) -> _Subject:
-    now = take_snapshot(spec, timeout_s)
-    locked = lock.servers.get(spec.name)
+def _read(args: argparse.Namespace) -> Lock | None:
+    """Return the lock; None if there is none yet and this run may write the first one."""
+    return None if not args.check and not os.path.lexists(args.lock_file) else read_lock(args.lock_file)
+
+
+def _compare(said: list[tuple[ServerSpec, Snapshot]], args: argparse.Namespace) -> tuple[list[_Subject], list[str]]:
+    """Compare what servers say with the lock, write what is accepted, and return both."""
+    read = _read(args)
+    lock = Lock({}) if read is None else read
+    subjects = [_subject(spec, now, lock.servers.get(spec.name)) for spec, now in said]
+    accepted = _accept(subjects, args, is_first=read is None)
+    if accepted:
+        for subject in subjects:
+            if subject.locked is not None:
+                lock = lock.with_server(subject.locked)
+        write_lock(args.lock_file, lock)
+    return subjects, accepted
+
+
+def _subject(spec: ServerSpec, now: Snapshot, locked: LockedServer | None) -> _Subject:
     return _Subject(spec, now, locked, [] if locked is None else list(compare_snapshots(locked.snapshot, now)))
 
 
