@@ -234,6 +234,10 @@ class SchemaRegistry:
             self._envelope = self._contract_in("envelope.schema.json")
         return self._envelope
 
+    def compiled(self, slug: str) -> ToolIO | None:
+        """Return both contracts of a tool, if they have been compiled."""
+        return self._tools.get(slug)
+
     def load_tool_io(self, tool_id: str) -> ToolIO:
         """Return both contracts of a tool, which is named by slug or by canonical id.
 
