@@ -13,7 +13,7 @@ __all__ = ["circular_schema", "hostile_schema", "hostile_value", "nested_value"]
 PATTERNS = (
     "^a+$", "^[a-z]{1,64}$", "a|b", "^(a|aa)+$", "(?=a)(a|aa)+$b", "^([a-z]{1,100}){1,%d}$", r"\p{L}{%d}",
     "(a{%d}){%d}", "^(a|b)*a(a|b){%d}$", "(?:(?=(?:c*)(?:c*)b)|c)*b", "(?=.*b)c", "a{%d}", r"(a*)\1b",
-    r"[\p{L}\p{N}]{1,%d}x", r"^[\s\S]*$", "(x+x+)+y",
+    r"[\p{L}\p{N}]{1,%d}x", r"^[\s\S]*$", "(x+x+)+y", "^(?:(?![ab]*a[ab]{%d}c)[ab])*x",
 )  # fmt: skip
 COUNTS = (2, 2, 3, 5, 10, 10, 20, 60, 200)
 KEYWORDS = (
@@ -27,6 +27,7 @@ LEAVES: tuple[Any, ...] = (
 )  # fmt: skip
 TYPES = ("object", "array", ["object", "array"], ["object", "array", "string", "number", "integer"])
 MEMBERS = (1, 1.5, "a", [1, 2], {"a": 1})
+BITS = str.maketrans("01", "ab")
 MAX_DEPTH = 5
 CIRCULAR = (
     "allOf", "allOf", "anyOf", "anyOf", "oneOf", "not", "if", "properties", "properties", "additionalProperties",
@@ -52,7 +53,9 @@ def hostile_value(chance: random.Random) -> Any:
         return [_value(chance, chance.choice((3, 6, 9)))] * chance.choice((1, 10, 300, 3_000))
     if kind < 0.7:
         return "a" * chance.choice((1_000, 100_000, 900_000))
-    if kind < 0.8:
+    if kind < 0.75:
+        return [2**70 + number for number in range(chance.choice((20, 500, 20_000)))]
+    if kind < 0.82:
         return {f"a{number}": _scalar(chance) for number in range(chance.choice((10, 1_000, 20_000)))}
     return _value(chance, chance.choice((3, 8, 12)))
 
@@ -124,7 +127,8 @@ def _value(chance: random.Random, depth: int) -> Any:
 
 
 def _scalar(chance: random.Random) -> Any:
-    texts = ("a" * chance.choice((1, 30, 3_000)), "c" * chance.choice((20, 2_000)), "ab" * chance.choice((5, 500)))
+    texts = ("a" * chance.choice((1, 30, 3_000)), "c" * chance.choice((20, 2_000)), "ab" * chance.choice((5, 500)),
+             f"{chance.getrandbits(chance.choice((9, 900))):b}".translate(BITS))  # fmt: skip
     return chance.choice((*texts, 1, 1.5, 1.7e300, 10 ** chance.choice((3, 900)), None))
 
 

@@ -98,3 +98,52 @@ def test_an_operation_over_its_budget_is_served_unchecked_or_not_at_all(
         server.wait_for("contract.over_budget tool=dear")
         server.wait_for("contract.over_budget tool=twice")
         assert server.ask("GET", "/readyz").status == 200
+
+
+FILTERS = '''
+from __future__ import annotations
+
+import msgspec
+import signet
+
+
+class And(msgspec.Struct, tag="and", forbid_unknown_fields=True):
+    all: list[Filter]
+
+
+class Or(msgspec.Struct, tag="or", forbid_unknown_fields=True):
+    all: list[Filter]
+
+
+class Is(msgspec.Struct, tag="is", forbid_unknown_fields=True):
+    value: str
+
+
+Filter = And | Or | Is
+
+
+@signet.tool
+def find(filter: Filter) -> int:
+    """Find what a filter lets through."""
+    return 1
+'''
+
+
+def filtered(levels: int, value: object) -> dict[str, Any]:
+    """Return arguments with a filter of so many levels."""
+    found: dict[str, Any] = {"type": "is", "value": value}
+    for level in range(levels):
+        found = {"type": ("and", "or")[level % 2], "all": [found]}
+    return {"filter": found}
+
+
+def test_a_filter_of_many_levels_is_checked_and_its_neighbours_are_answered(tmp_path: Path) -> None:
+    (tmp_path / "tools.py").write_text(FILTERS, encoding="utf-8")
+    with serving_command(SIGNET, "serve", str(tmp_path / "tools.py"), "--port", "0", "--no-journal") as server:
+        for levels in (0, 8, 20, 50):
+            assert server.post("/api/tools/find", filtered(levels, "a text")).status == 200
+            assert server.post("/api/tools/find", filtered(levels, 1)).status == 400
+            assert server.ask("GET", "/healthz").status == 200
+        status = Path(f"/proc/{server.process.pid}/status").read_text(encoding="ascii")
+        most_kb = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
+        assert most_kb < 200 * 1024

@@ -131,6 +131,54 @@ def test_an_honest_large_value_is_checked_to_its_end(schema: Any, good: Any, bad
     assert not contract.is_valid(bad, MANY)
 
 
+def items(*more: Any) -> list[Any]:
+    """Return items that share one hash, and more."""
+    return [*(2**70 + number for number in range(2_000)), *more]
+
+
+@pytest.mark.parametrize(
+    ("more", "are_unique"),
+    [
+        ((), True),
+        ((2**70, 2**70), False),
+        ((0, False, -1, "0", None), True),
+        ((0, 0.0), False),
+        ((0.0, -0.0), False),
+        ((2.5, 2.5), False),
+        (({"a": 1, "b": 2.0}, {"b": 2, "a": 1}), False),
+        (({"a": 1}, {"a": True}, {"a": "1"}), True),
+        (([[], []], [[[]]], [[]], []), True),
+        (([1, [2.0]], [1, [2]]), False),
+        (({"a": [3.0]}, {"a": [3]}), False),
+    ],
+)
+def test_items_that_share_a_hash_are_compared_without_the_validator(
+    monkeypatch: pytest.MonkeyPatch, more: tuple[Any, ...], are_unique: bool
+) -> None:
+    """The validator compares each of them with each other in one step."""
+    schema = {"type": "array", "uniqueItems": True, "minItems": 1}
+    contract = Contract(schema, "")
+    assert contract.is_valid_at_once([-1.5, *more]) is are_unique
+    monkeypatch.setattr(contract, "_validator", None)
+
+    assert contract.is_valid(items(*more), MANY) is are_unique
+
+
+def test_items_of_one_array_after_another_are_compared() -> None:
+    contract = Contract({"items": {"type": "array", "uniqueItems": True, "items": {"type": "integer"}}}, "")
+
+    assert contract.is_valid([items()] * 3, MANY)
+    assert not contract.is_valid([items(), items(2**70)], MANY)
+    assert not contract.is_valid([items(), items("a")], MANY)
+
+
+def test_a_long_list_of_texts_and_short_numbers_is_compared_by_the_validator() -> None:
+    contract = Contract({"uniqueItems": True, "contains": {"type": "string"}}, "")
+
+    assert contract.is_valid([*range(20_000), "a"], MANY)
+    assert not contract.is_valid([*range(20_000), "a", "a"], MANY)
+
+
 def test_without_any_work_a_value_that_takes_steps_is_not_decided() -> None:
     contract = Contract(TREE, "")
 

@@ -22,7 +22,7 @@ from processes import ROOT
 from signet.kernel.errors import Code, Fault
 from signet.kernel.outcome import Call, Door, Outcome, PreparedCall
 from signet.kernel.pipeline import Mode, Observer, Pipeline
-from signet.kernel.schemas import ContractError, SchemaRegistry
+from signet.kernel.schemas import ContractError, SchemaRegistry, ToolIO
 from signet.kernel.server import QUIET_CONTEXT
 from signet.kernel.tools import Context, Tool, Toolbox
 
@@ -155,6 +155,30 @@ TOO_MANY: Final = (Code.INTERNAL_ERROR, "1024 calls are in flight already: ask a
 
 
 # --- prepare ----------------------------------------------------------------------------------
+
+
+def test_the_contract_of_others_is_compiled_in_a_thread_when_it_is_first_needed(
+    registry: SchemaRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may take as long as a whole check, and each call would wait for it."""
+    fresh = SchemaRegistry(schema_root=registry.schema_root)
+    threads: list[threading.Thread] = []
+    compiling = fresh.load_tool_io
+
+    def load(tool_id: str) -> ToolIO:
+        threads.append(threading.current_thread())
+        return compiling(tool_id)
+
+    monkeypatch.setattr(fresh, "load_tool_io", load)
+    world = World(fresh, made(is_foreign=True), made(name="two"))
+
+    for key, is_compiled_later in (("one", True), ("one", False), ("two", False)):
+        pending = world.run({"n": 1}, key)
+        assert isinstance(pending, Coroutine) is is_compiled_later
+        outcome = pending if isinstance(pending, Outcome) else asyncio.run(_awaited(pending))
+        assert outcome.fault is None
+
+    assert [thread is threading.main_thread() for thread in threads] == [False, True]
 
 
 @pytest.mark.parametrize("key", ["one", "test.one", "mcp.tool:test.one"])

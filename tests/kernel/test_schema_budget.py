@@ -69,6 +69,7 @@ def test_a_reference_into_a_list_leads_to_its_member() -> None:
 
 DEAR: Final = "it takes more than 32 MiB when it is compiled"
 SAME: Final = {"allOf": [{"$ref": "#/$defs/a"}] * 30, "$defs": {"a": {"minimum": 0}}}
+DRAFT_7: Final = "http://json-schema.org/draft-07/schema#"
 TEXT: Final = {"pattern": "^(?=a).*$"}
 
 
@@ -91,6 +92,9 @@ TEXT: Final = {"pattern": "^(?=a).*$"}
         ({"uniqueItems": True}, {"uniqueItems": False}),
         (TEXT, {"pattern": "^a.*$"}),
         ({"pattern": "^([a-z]{1,100}){1,100}$"}, {"pattern": "^[a-z]+$"}),
+        ({"pattern": "^(?!x)[a-z]{80}$"}, {"pattern": "^(?!x)[a-z]{8}$"}),
+        ({"$schema": DRAFT_7, "contentMediaType": "application/json"}, {"contentMediaType": "application/json"}),
+        ({"uniqueItems": True, "allOf": [{"uniqueItems": True}]}, {"uniqueItems": True, "allOf": [{}]}),
         ({"propertyNames": TEXT}, {"propertyNames": {"maxLength": 3}}),
         ({"format": "idn-hostname"}, {"title": "a host"}),
         ({"anyOf": [{"items": {"$ref": "#"}}, {"items": {"$ref": "#"}}]}, {"items": {"$ref": "#"}}),
@@ -123,6 +127,7 @@ def test_parts_of_one_value_are_added_up_and_of_different_parts_the_dearest_coun
         ),
         ({"patternProperties": {r"\p{L}{300}": True}}, DEAR),
         ({"pattern": r"((a{100}){100}){100}"}, DEAR),
+        ({"pattern": "(?:[" + "".join(map(chr, range(0x100, 0x4E8, 2))) + "]{100}){10}"}, DEAR),
         ({"allOf": [{"not": {}} for _ in range(20_000)]}, DEAR),
         ({"enum": [[n] for n in range(60_000)]}, DEAR),
         ({"allOf": [{"enum": [0.5] * 600}]}, "its references make it look at a value more than 50,000 times"),
@@ -131,6 +136,13 @@ def test_parts_of_one_value_are_added_up_and_of_different_parts_the_dearest_coun
 def test_a_schema_that_is_dear_to_compile_or_to_check_is_refused(schema: Any, why: str) -> None:
     with pytest.raises(ValueError, match=f"^{why}$"):
         check_budget(schema, 0)
+
+
+def test_the_patterns_of_a_schema_are_tried_less_far_where_a_large_one_looks_around() -> None:
+    patterns = ["^(?!x)[a-z]{8}$", "^[a-z]{80}$"]
+
+    assert check_budget({"anyOf": [{"pattern": one} for one in patterns]}, 0).steps == 2_000
+    assert check_budget({"anyOf": [{"pattern": one} for one in [*patterns, "^(?!x)[a-z]{80}$"]]}, 0).steps == 500
 
 
 def test_a_schema_that_is_too_large_is_refused_by_its_text() -> None:

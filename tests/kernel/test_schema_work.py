@@ -34,6 +34,21 @@ def test_a_very_long_number_counts_as_many(number: float, values: int) -> None:
     assert measure_value(number, EVERYTHING).values == values
 
 
+@pytest.mark.parametrize(
+    ("value", "long_numbers", "holders"),
+    [
+        ([1, 1.5, 2**53 - 1, "9007199254740992", None, True], 0, 1),
+        ([2**53, -(2**53), 1e300, 2**64], 4, 1),
+        ([2**256], 3, 1),
+        ({"a": [[], [[]]], "b": {"c": 2**60}}, 1, 6),
+    ],
+)
+def test_what_may_share_its_hash_with_others_is_counted(value: Any, long_numbers: int, holders: int) -> None:
+    size = measure_value(value, EVERYTHING)
+
+    assert (size.long_numbers, size.holders) == (long_numbers, holders)
+
+
 def test_measuring_ends_behind_so_many_parts() -> None:
     size = measure_value([[1] * 1_000] * 1_000, 5_000)
 
@@ -55,8 +70,13 @@ def test_work_grows_with_the_parts_and_characters_of_a_value() -> None:
 
     assert one_level(4, 1).of(size) == 140
     assert one_level(4, 1, 1).of(size) == 140 + 2_000 * (5 * 5 + 10)
+    assert one_level(4, 1, 1, looks=9).of(size) == 140 + 2_000 * (5 * 5 + 9 * 10)
+    pairs = size._replace(long_numbers=100, holders=10)
+    assert one_level(4, 1, pairs=2).of(pairs) == 140 + 2 * (22 * 100**2 + 10**2)
 
 
 def test_no_value_below_the_free_size_can_cost_more_than_the_loop_has() -> None:
     assert one_level(1).free_bytes == 384_615
     assert one_level(1, 0, 1).free_bytes == 1_245
+    assert one_level(1, 0, 1, looks=80).free_bytes == 249
+    assert one_level(1, pairs=1).free_bytes == 8_092

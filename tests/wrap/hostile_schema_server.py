@@ -77,6 +77,12 @@ DYNAMIC = {
 ANY = {"type": "object"}
 CELL = {"allOf": [{"properties": {f"s{n}": {"type": ["string", "number"]}}} for n in range(90)]}
 CELLS = {"type": "object", "properties": {"rows": {"type": "array", "items": {"type": "array", "items": CELL}}}}
+LISTS = {"type": "object", "properties": {"ids": {"type": "array", "uniqueItems": True}}}
+READ = {
+    "$schema": "http://json-schema.org/draft-07/schema#",
+    "type": "object",
+    "properties": {"text": {"type": "string", "contentMediaType": "application/json"}},
+}
 TOOLS = [
     {"name": "filter", "inputSchema": CIRCLE},
     {"name": "nested", "inputSchema": ANY, "outputSchema": CIRCLE},
@@ -89,6 +95,8 @@ TOOLS = [
     {"name": "promises", "inputSchema": ANY, "outputSchema": DOUBLING},
     {"name": "fine", "inputSchema": ANY},
     {"name": "cells", "inputSchema": CELLS},
+    {"name": "lists", "inputSchema": LISTS},
+    {"name": "read", "inputSchema": READ},
 ]
 
 

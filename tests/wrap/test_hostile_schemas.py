@@ -39,7 +39,7 @@ def most_memory_kb(server: Server) -> int:
 
 
 def test_a_tool_over_its_budget_is_told_by_name_and_the_others_are_served(server: Server) -> None:
-    assert names(server) == ["filter", "nested", "dynamic", "fine", "cells"]
+    assert names(server) == ["filter", "nested", "dynamic", "fine", "cells", "lists", "read"]
     assert server.ask("GET", "/readyz").status == 200
     for tool, side, why in (
         ("doubling", "input", OFTEN),
@@ -62,6 +62,22 @@ def test_a_large_honest_value_is_checked_in_a_thread_to_its_end(server: Server) 
 
     assert server.post("/api/tools/cells", {"rows": rows}).status == 200
     assert server.post("/api/tools/cells", {"rows": [*rows, [{"s8": []}]]}).status == 400
+
+
+def test_items_that_share_a_hash_are_compared_in_steps(server: Server) -> None:
+    """The validator would compare each with each other: minutes for a list that a request has room for."""
+    ids = [2**70 + number for number in range(30_000)]
+
+    assert server.post("/api/tools/lists", {"ids": ids}).status == 200
+    assert server.post("/api/tools/lists", {"ids": [*ids, 2**70]}).status == 400
+    assert server.ask("GET", "/healthz").status == 200
+
+
+def test_a_text_that_takes_much_memory_to_be_read_is_refused(server: Server) -> None:
+    assert server.post("/api/tools/read", {"text": '{"a": [1]}'}).status == 200
+    assert server.post("/api/tools/read", {"text": "{"}).status == 400
+    assert server.post("/api/tools/read", {"text": "[" + "[{}]," * 170_000 + "0]"}).status == 400
+    assert most_memory_kb(server) < MEMORY_KB
 
 
 @pytest.mark.parametrize("levels", [12, 26, 150])
@@ -113,7 +129,17 @@ def test_an_honest_value_of_many_levels_is_checked_as_it_was(server: Server, lev
 @pytest.mark.parametrize("mode", ["off", "shadow", "relax"])
 def test_the_operator_may_have_it_served_unchecked(mode: str) -> None:
     with served(f"--validation=patterns={mode}", f"--validation=promises={mode}") as running:
-        assert names(running) == ["filter", "nested", "patterns", "dynamic", "promises", "fine", "cells"]
+        assert names(running) == [
+            "filter",
+            "nested",
+            "patterns",
+            "dynamic",
+            "promises",
+            "fine",
+            "cells",
+            "lists",
+            "read",
+        ]
         assert running.post("/api/tools/patterns", {"p1": "anything"}).status == 200
         assert running.post("/api/tools/promises", {}).status == 200
         assert running.post("/api/tools/doubling", {}).status == 404

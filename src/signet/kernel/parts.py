@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, cast
 
+import msgspec
+
 from .schema_budget import SchemaBudget, pattern_work
 from .schema_references import part_at
 from .schema_work import ValueSize, measure_value
@@ -39,6 +41,8 @@ COUNT_WORK: Final = 500
 """The work of counting what one part of a schema costs."""
 COMPILED_PER_WORK: Final = 8
 """The bytes of a compiled schema that take one unit of work to be made."""
+UNIQUE_WORK: Final = 100
+"""The work of writing one part of an item in the one way that all equal items are written in."""
 RUN_LENGTH: Final = 4_096
 """The most items that are measured and checked at once."""
 WHOLE: Final = "urn:signet:whole-contract"
@@ -50,7 +54,7 @@ OWN: Final = frozenset(
 )
 """The keywords that cost the same however large an array or an object is."""
 LOOKING: Final = frozenset(
-    ("enum", "const", "uniqueItems", "contains", "minContains", "maxContains", "propertyNames", "dependentSchemas",
+    ("enum", "const", "contains", "minContains", "maxContains", "propertyNames", "dependentSchemas",
      "dependencies", "additionalItems", "unevaluatedItems", "unevaluatedProperties", "$dynamicRef", "$recursiveRef",
      "extends", "disallow")
 )  # fmt: skip
@@ -170,6 +174,7 @@ class Parts:
             return self._keeps_branches(pointer, part, value, spending, size)
         return (
             self._own(pointer, part, spending).is_valid(value)
+            and (part.get("uniqueItems") is not True or _are_unique(value, size, spending))
             and self._keeps_branches(pointer, part, value, spending, size)
             and all(self._keeps(*one, spending) for one in self._inside(pointer, part, value, spending))
         )
@@ -259,6 +264,27 @@ class Parts:
             found = self._validators[key] = self._draft({"pattern": pattern})
         spending.spend(CALL_WORK + pattern_work(pattern).of(ValueSize(1, len(name), 1, 0, 1, 1)))
         return cast("bool", found.is_valid(name))
+
+
+def _are_unique(value: Any, size: ValueSize, spending: Spending) -> bool:
+    """Return whether no two items of an array are equal.
+
+    The validator compares the items that share a hash with each other, and others can choose which do.
+    """
+    if not isinstance(value, list):
+        return True
+    spending.spend(size.values * UNIQUE_WORK)
+    seen = {msgspec.json.encode(_in_one_way(item), order="sorted") for item in value}
+    return len(seen) == len(value)
+
+
+def _in_one_way(value: Any) -> Any:
+    """Return a value in which each number that is whole is an integer."""
+    if isinstance(value, list):
+        return [_in_one_way(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _in_one_way(item) for name, item in value.items()}
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def measured(value: Any, spending: Spending, most: int = STEP_WORK) -> ValueSize:

@@ -17,6 +17,8 @@ LITERAL_BYTES: Final = 250
 ASCII_CLASS_BYTES: Final = 500
 WIDE_CLASS_BYTES: Final = 4_000
 """A class that has characters beyond ASCII, or all but some."""
+WIDE_CHAR_BYTES: Final = 70
+"""A character that such a class lists: each may be a range of its own."""
 PROPERTY_BYTES: Final = 160_000
 """A class with a Unicode property; several in one class are merged."""
 FOLDED: Final = 2
@@ -121,7 +123,7 @@ def _class(pattern: str, at: int) -> tuple[int, int]:
     if PROPERTY_IN_CLASS.search(text):
         return at, PROPERTY_BYTES
     is_wide = text.startswith("^") or WIDE_IN_CLASS.search(text) is not None
-    return at, WIDE_CLASS_BYTES if is_wide else ASCII_CLASS_BYTES
+    return at, max(WIDE_CLASS_BYTES, WIDE_CHAR_BYTES * len(text)) if is_wide else ASCII_CLASS_BYTES
 
 
 def _times(least: str | None, most: str | None, *, is_open: bool) -> int:

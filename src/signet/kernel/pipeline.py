@@ -176,9 +176,10 @@ class Pipeline:
     def prepare(self, call: Call, shadow_violation: Fault | None = None, work: int = THREAD_WORK) -> Prepared:
         """Find the tool and check the arguments against its input contract; ignore those that it does not know.
 
-        Without any work, raise OverBudgetError if they take more steps than one to be checked.
+        Without any work, raise OverBudgetError if they take more steps than one to be checked, or if the contract is
+        foreign and has to be compiled first.
         """
-        found = self._find(call)
+        found = self._find(call, work)
         if isinstance(found, Outcome):
             return found
         tool, io = found
@@ -217,11 +218,16 @@ class Pipeline:
     def _tool_of(self, call: Call) -> Tool | None:
         return self.toolbox.named(call.tool_key) if call.door.by_name else self.toolbox.find(call.tool_key)
 
-    def _find(self, call: Call) -> tuple[Tool, ToolIO] | Outcome:
+    def _find(self, call: Call, work: int) -> tuple[Tool, ToolIO] | Outcome:
         tool = self._tool_of(call)
         if tool is None:
             key = call.tool_key if call.door.by_name else call.tool_key.removeprefix(PREFIX)
             return Outcome(call, None, fault=unknown_tool(key))
+        io = self.registry.compiled(tool.slug)
+        if io is not None:
+            return tool, io
+        if tool.is_foreign and not work:
+            raise OverBudgetError
         try:
             return tool, self.registry.load_tool_io(tool.slug)
         except ValueError as error:

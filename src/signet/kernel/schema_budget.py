@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .schema_references import METASCHEMA, REFERENCES, References, all_values
 from .schema_work import NOTHING, ValueSize, Work, one_level
+from .spending import MAX_STEPS
 
 if TYPE_CHECKING:
     from .pattern_size import PatternSize
@@ -48,6 +49,13 @@ FRACTION_WORK: Final = 100
 TINY_FRACTION_WORK: Final = 1_600
 TINY: Final = 1e-9
 FORMAT_PER_CHAR: Final = 4
+CONTENT_PER_CHAR: Final = 10
+"""The work of reading a text as JSON; it takes up to 100 bytes for each character."""
+SMALL_ATOMS: Final = 64
+KEPT_ATOMS: Final = 8
+"""The characters and classes of a small pattern that looks around for which one step takes as long as for one."""
+LARGE_STEPS: Final = MAX_STEPS // 4
+"""How far the patterns of a schema are tried where a larger one than that looks around."""
 ERROR_WORK: Final = 20
 """The work of an error: most branches of most values have none, and each has a text."""
 MAX_DOUBLINGS: Final = 40
@@ -103,6 +111,12 @@ class SchemaBudget:
     def compiled_bytes(self) -> int:
         """The memory that the schema takes when it is compiled."""
         return _compiled_bytes(self._root, self._references)
+
+    @property
+    def steps(self) -> int:
+        """How far a pattern of the schema that looks around is tried on one text."""
+        patterns = (one for part in all_values(self._root) if isinstance(part, dict) for one in _patterns(part))
+        return LARGE_STEPS if any(_is_large(_sized(one)) for one in patterns) else MAX_STEPS
 
     def knows(self, part: Any) -> bool:
         """Whether the budget for a validator that begins with a part has been counted."""
@@ -197,17 +211,20 @@ class SchemaBudget:
             if key in part:
                 work += _enum_work(part[key] if key == "enum" else [part[key]])
                 self._is_deep = self._is_deep or not _is_scalar(part[key])
-        if part.get("uniqueItems") is True:
+        pairs = int(part.get("uniqueItems") is True)
+        if pairs:
             self._is_deep = True
             work += UNIQUE_WORK
         factor = part.get("multipleOf", part.get("divisibleBy"))
         if isinstance(factor, int | float):
             work += TINY_FRACTION_WORK if abs(factor) < TINY else FRACTION_WORK
         chars = FORMAT_PER_CHAR if "format" in part else 0
+        if "contentMediaType" in part and self._references.reads_content:
+            chars += CONTENT_PER_CHAR
         pattern = part.get("pattern")
         if not isinstance(pattern, str):
-            return one_level(work, chars)
-        return one_level(work, chars) + pattern_work(pattern)
+            return one_level(work, chars, pairs=pairs)
+        return one_level(work, chars, pairs=pairs) + pattern_work(pattern)
 
     def _in_place(self, name: str, value: Any, depth: int) -> Work:
         """Return the work for the schemas of a keyword that look at the same value."""
@@ -288,7 +305,15 @@ def _compiled_bytes(schema: Any, references: References) -> int:
 def pattern_work(pattern: str) -> Work:
     """Return the work of trying a pattern on a text."""
     size = _sized(pattern)
-    return one_level(1, 1 + size.atoms // 2, int(size.is_fancy))
+    if not size.is_fancy:
+        return one_level(1, 1 + size.atoms // 2)
+    # What it looks at is matched by automata, which are kept where they are small.
+    looks = size.atoms * LARGE_STEPS // MAX_STEPS if _is_large(size) else size.atoms // KEPT_ATOMS
+    return one_level(1, 1 + size.atoms // 2, 1, looks=looks)
+
+
+def _is_large(size: PatternSize) -> bool:
+    return size.is_fancy and size.atoms > SMALL_ATOMS
 
 
 @lru_cache(maxsize=1024)

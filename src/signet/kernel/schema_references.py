@@ -17,6 +17,8 @@ __all__ = ["METASCHEMA", "REFERENCES", "References", "all_values", "part_at"]
 REFERENCES: Final = ("$dynamicRef", "$recursiveRef", "$ref")
 ANCHORS: Final = ("$anchor", "$dynamicAnchor")
 METASCHEMA: Final[dict[str, Any]] = {"$comment": "a schema of json-schema.org, which the validator has"}
+CONTENT_DRAFTS: Final = ("draft-06", "draft-07")
+"""The drafts in which a text must be what its schema says that it contains."""
 KNOWN_HOST: Final = "json-schema.org"
 MAX_INDEX_CHARS: Final = 8
 ANY_NAME: Final = ("", ".", "..")
@@ -36,7 +38,10 @@ class References:
         self._own_id = own_id.partition("#")[0] if isinstance(own_id, str) else ""
         self._has_other_bases = False
         parts = [part for part in all_values(schema) if isinstance(part, dict)]
-        ids = ("$id", "id") if any("draft-04" in str(part.get("$schema", "")) for part in parts) else ("$id",)
+        drafts = {str(part["$schema"]) for part in parts if "$schema" in part}
+        ids = ("$id", "id") if any("draft-04" in draft for draft in drafts) else ("$id",)
+        self.reads_content = any(old in draft for draft in drafts for old in CONTENT_DRAFTS)
+        """Whether texts are read as what their `contentMediaType` says."""
         for part in parts:
             self._read(part, ids)
         self._ids = ids

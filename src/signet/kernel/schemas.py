@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 import msgspec
 
 from .arguments import ArgumentNames, names_in, plain_view, without_nulls
-from .spending import MAX_STEPS, MAX_WORK, STEP_WORK, OverBudgetError, Spending
+from .spending import MAX_WORK, STEP_WORK, OverBudgetError, Spending
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -92,7 +92,7 @@ class Contract:
         from .schema_budget import check_budget
 
         budget = check_budget(schema, len(msgspec.json.encode(schema)))
-        options = jsonschema_rs.FancyRegexOptions(backtrack_limit=MAX_STEPS)
+        options = jsonschema_rs.FancyRegexOptions(backtrack_limit=budget.steps)
         self._schema = schema
         of_draft = partial(draft or jsonschema_rs.Draft202012Validator, pattern_options=options)
         self._compile = partial(_compiled, of_draft)
@@ -233,6 +233,10 @@ class SchemaRegistry:
         if self._envelope is None:
             self._envelope = self._contract_in("envelope.schema.json")
         return self._envelope
+
+    def compiled(self, slug: str) -> ToolIO | None:
+        """Return both contracts of a tool, if they have been compiled."""
+        return self._tools.get(slug)
 
     def load_tool_io(self, tool_id: str) -> ToolIO:
         """Return both contracts of a tool, which is named by slug or by canonical id.
