@@ -1,4 +1,4 @@
-"""Queues: one address fills the queue of a tool, or the turns at a wrapped server, and another one is served."""
+"""Queues of a tool, and of turns at a wrapped server or a service: one address fills them, and another is served."""
 
 from __future__ import annotations
 
@@ -13,12 +13,24 @@ from attack.clients import ATTACKER, BYSTANDER, allow_descriptors, connect, conn
 from attack.observation import until
 from attack.starving import STARTED, TOOLS, ask, holding
 from channels import modern_headers, rpc
+from own_toolsets import echoing
 from processes import ROOT, SIGNET, Server, serving, serving_command
 
 LIMITS = """\
 [limits.tools.block]
 concurrency = 1
 queue = 4
+"""
+ASKING = """\
+import signet
+
+api = signet.Upstream("{}", rate=4)
+
+
+@signet.tool
+async def find(name: str) -> int:
+    \"\"\"Ask the service.\"\"\"
+    return (await api.get(f"/{{name}}")).status
 """
 SCRIPTED = (sys.executable, str(ROOT / "tests/wrap/scripted_server.py"), "handshake")
 
@@ -63,3 +75,21 @@ def test_an_address_with_300_calls_at_a_wrapped_server_leaves_turns_to_others(do
             statuses = [ask(server.port, "seen", {"label": "nothing"}, BYSTANDER).status for _ in range(5)]
 
     assert statuses == [200] * 5
+
+
+def test_an_address_with_twelve_calls_of_a_service_delays_another_by_one_of_them(tmp_path: Path) -> None:
+    tools = tmp_path / "tools.py"
+    with echoing() as service, contextlib.ExitStack() as stack:
+        tools.write_text(ASKING.format(service.url))
+        server = stack.enter_context(serving("--toolsets", str(tools)))
+        theirs = stack.enter_context(connections(server.port, 12))
+        for client in theirs:
+            client.sendall(post("/api/tools/find", {"name": "theirs"}))
+        until(lambda: len(service.targets()) > 0, "the first is sent")
+        before = len(service.targets())
+        mine = ask(server.port, "find", {"name": "mine"})
+        place = service.targets().index("/mine")
+        statuses = [read_answers(client, 1)[0].status for client in theirs]
+
+    assert (mine.status, statuses) == (200, [200] * 12)
+    assert place <= before + 2

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from attack.clients import ATTACKER, BYSTANDER, Answer, allow_descriptors, connect, post, read_answers, speak_tls
+from attack.clients import ATTACKER, BYSTANDER, Answer, allow_descriptors, connect, parse, post, read_answers, speak_tls
 from attack.observation import MIB, Observed, until
 from certificates import write_certificate
 from channels import rpc
@@ -72,6 +72,22 @@ def test_answers_that_one_address_leaves_unread_are_bounded_and_others_are_answe
         assert 6 <= statuses.count(b"HTTP/1.1 200") <= 12
 
     assert len(ask(server, LARGE, ATTACKER).body) > LARGE
+    assert "Traceback" not in server.stderr()
+
+
+def test_calls_that_follow_an_unread_answer_on_its_connection_wait_until_it_is_read(server: Server) -> None:
+    process, size, count = Observed(server.process.pid), LARGE // 5, 60
+    assert ask(server, 1).status == 200
+    before = process.memory()
+    process.forget_peak()
+    with contextlib.closing(open_client(server, ATTACKER)) as client:
+        client.sendall(call(size) * count)
+        used = [-1.0, -2.0]
+        until(lambda: used.append(process.processor_s()) or _rests(used), "it rests")
+        assert process.peak() - before < 64 * MIB
+        answers = read_answers_of(client, count)
+
+    assert [(answer.status, len(answer.body) > size) for answer in answers] == [(200, True)] * count
     assert "Traceback" not in server.stderr()
 
 
@@ -142,6 +158,17 @@ def test_on_stdio_answers_beyond_the_bound_are_refused_and_the_next_are_not() ->
     assert {one["code"] for one in refused} == {-32603}
     assert all("read them, then ask again" in one["message"] for one in refused)
     assert "result" in last
+
+
+def read_answers_of(client: socket.socket, count: int) -> list[Answer]:
+    """Return so many large answers, each of which is read before the next."""
+    stream, answers = client.makefile("rb"), []
+    with stream:
+        for _ in range(count):
+            head = b"".join(iter(stream.readline, b"\r\n"))
+            length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+            answers += parse(head + b"\r\n" + stream.read(int(length.partition(b":")[2])))
+    return answers
 
 
 def _rests(seen: list[float]) -> bool:

@@ -38,6 +38,7 @@ async def fail() -> Dialogue:
 def pool_of(kind: str, monkeypatch: pytest.MonkeyPatch, places: int = 2) -> Pool:
     monkeypatch.setattr(pools, "MAX_SESSIONS", places)
     monkeypatch.setattr(pools, "MAX_CALLS", places)
+    monkeypatch.setattr(pools, "SPARE", 0)
     return Pool("s", kind)
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from boj_harness import CODE, SPOT, BojHarness, call, serving_boj
 from processes import Pipe
+from signet.kernel.caller import CALLER, Caller
+from signet.kernel.waiting import Waiting
 from signet.upstream.rate_limiter import RateLimiter
 
 APART_S = 0.3
@@ -57,6 +59,42 @@ def test_who_leaves_the_queue_lets_the_next_one_in() -> None:
         (await limiter.slot()).release()
 
     asyncio.run(run())
+
+
+def test_callers_wait_in_turns() -> None:
+    given = []
+
+    async def one(limiter: RateLimiter, holder: str, number: int) -> None:
+        CALLER.set(Caller(address=holder))
+        slot = await limiter.slot()
+        given.append((holder, number))
+        slot.release()
+
+    async def run() -> None:
+        limiter = RateLimiter(0.001)
+        asked = [one(limiter, "a", number) for number in range(4)] + [one(limiter, "b", number) for number in range(2)]
+        await asyncio.gather(*asked)
+
+    asyncio.run(run())
+
+    assert given == [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("a", 3), ("b", 1)]
+
+
+def test_who_waits_hears_of_one_request_of_each_other_caller_for_each_of_its_own() -> None:
+    async def run() -> list[str]:
+        limiter, waits, asked = RateLimiter(100.0), [Waiting() for _ in range(5)], []
+        (await limiter.slot()).release()
+        for holder, wait in zip("aaabb", waits, strict=True):
+            CALLER.set(Caller(address=holder))
+            asked.append(asyncio.ensure_future(limiter.slot(wait)))
+        await asyncio.sleep(0)
+        told = [wait.text().rpartition(", ")[2] for wait in waits]
+        for one in asked:
+            one.cancel()
+        await asyncio.wait(asked)
+        return told
+
+    assert asyncio.run(run()) == ["1 ahead", "3 ahead", "4 ahead", "1 ahead", "3 ahead"]
 
 
 @pytest.mark.spec("3.polite.spaced")

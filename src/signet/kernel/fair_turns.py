@@ -15,12 +15,14 @@ __all__ = ["FairTurns"]
 class FairTurns:
     """So many turns at once; who waits longest does not go first where its holder has more than another."""
 
-    def __init__(self, thing: str, count: int, max_waiting: int | None = None, *, reserves: bool = False) -> None:
-        """Give out `count` turns; `max_waiting` may wait, each holder a share of them.
+    def __init__(
+        self, thing: str, count: int, max_waiting: int | None = None, *, reserves: bool = False, spare: int = 0
+    ) -> None:
+        """Give out `count` turns, and `spare` more to holders that have none; `max_waiting` may wait, by shares.
 
         With `reserves`, a holder leaves as many turns as it has to all others; without it, all that are free are its.
         """
-        self._line: Line[asyncio.Future[None]] = Line(Shares(thing, count), reserves=reserves)
+        self._line: Line[asyncio.Future[None]] = Line(Shares(thing, count), spare=spare, reserves=reserves)
         self._queue = None if max_waiting is None else Shares(f"{thing}: who waits", max_waiting)
 
     @property

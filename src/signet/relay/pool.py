@@ -30,8 +30,10 @@ MAX_PAUSES: Final = 1024
 """The number of holders whose failed starts are remembered."""
 MAX_SESSIONS: Final = 64
 """The number of instances that sessions may have at once."""
-MAX_CALLS: Final = 64
+MAX_CALLS: Final = 48
 """The number of instances that calls of their own may have at once."""
+SPARE: Final = 16
+"""The number of further ones of each, one for each holder that has none."""
 MAX_WAITING: Final = 256
 """The number of calls that may wait for one."""
 PLACE_S: Final = 10.0
@@ -56,8 +58,8 @@ class Pool:
         self._name = name
         self._kind = kind
         self._open: dict[str, asyncio.Future[Dialogue]] = {}
-        self._sessions = FairTurns(f"session processes of {name}", MAX_SESSIONS, reserves=True)
-        self._calls = FairTurns(f"call processes of {name}", MAX_CALLS, MAX_WAITING, reserves=True)
+        self._sessions = FairTurns(f"session processes of {name}", MAX_SESSIONS, reserves=True, spare=SPARE)
+        self._calls = FairTurns(f"call processes of {name}", MAX_CALLS, MAX_WAITING, reserves=True, spare=SPARE)
         self._holders: dict[asyncio.Future[Dialogue], str] = {}
         """Whose share each instance of a session is counted to."""
         self._singles: dict[Dialogue, str] = {}

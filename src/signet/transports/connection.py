@@ -204,8 +204,13 @@ class Connection(Member, asyncio.Protocol):
     # --- the requests, one after the other
 
     def _advance(self) -> None:
-        """Answer the requests that have come, until one has to be awaited or the client has to read or to send."""
+        """Answer the requests that have come, until one has to be awaited or the client has to read or to send.
+
+        While the client does not read, no further request is answered: `resume_writing` goes on.
+        """
         self._is_scheduled = False
+        if self._writer.is_full:
+            return
         for _ in range(READS_PER_TURN):
             if self._at >= len(self._unread):
                 self._await_more()

@@ -1,6 +1,7 @@
 """An upstream that shares requests: equal ones under way at once are sent once, and some responses are cached.
 
-With a cache that processes share, a response is looked for there before its request is sent.
+With a cache that processes share, a response is looked for there before its request is sent. A process keeps no more
+there than in its own cache.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ __all__ = ["CachingUpstream"]
 
 MAX_CACHED_BYTES: Final = 67_108_864
 """The most that cached bodies may take together; the oldest are dropped first, and a larger body is not cached."""
+MAX_CACHED_KEYS_BYTES: Final = 8_388_608
+"""The most that their targets may take, which callers make up; each counts as `COST_BYTES` more than it has."""
+COST_BYTES: Final = 512
 
 NOTHING: Final = b""
 FORGOTTEN_S: Final = 1.0
@@ -56,6 +60,8 @@ class CachingUpstream:
         self._spec = spec
         self._under_way: dict[_Key, _SharedRequest] = {}
         self._cache: dict[_Key, tuple[float, UpstreamResponse]] = {}
+        self._body_bytes = self._key_bytes = 0
+        """What the cached responses take, and their targets."""
         self._shared = shared if spec.cache_s > 0 else None
         self._forgetting: set[asyncio.Future[None]] = set()
         self._hits = self._misses = 0
@@ -106,13 +112,8 @@ class CachingUpstream:
 
     def forget(self, request: UpstreamRequest) -> None:
         """Drop a cached response: it could not be read."""
-        import asyncio
-
-        self._cache.pop(_key(request), None)
-        if self._shared is not None:
-            forgetting = asyncio.ensure_future(self._shared.write(self._shared_key(request), NOTHING, FORGOTTEN_S))
-            self._forgetting.add(forgetting)
-            forgetting.add_done_callback(self._forgetting.discard)
+        self._drop(_key(request))
+        self._forget_shared(_key(request))
 
     def _end(self, request: UpstreamRequest, shared: _SharedRequest) -> None:
         """Let nobody join a request any more; a later request for the same target is not touched."""
@@ -129,26 +130,51 @@ class CachingUpstream:
         fits = len(response.body) <= MAX_CACHED_BYTES
         if self._spec.cache_s > 0 and fits and self._spec.may_cache(request, response):
             if self._shared is not None:
-                await self._shared.write(self._shared_key(request), _encode(response), self._spec.cache_s)
-            self._cache.pop(_key(request), None)
-            self._cache[_key(request)] = (asyncio.get_running_loop().time() + self._spec.cache_s, response)
-            while sum(len(cached.body) for _, cached in self._cache.values()) > MAX_CACHED_BYTES:
-                del self._cache[next(iter(self._cache))]
+                await self._shared.write(self._shared_key(_key(request)), _encode(response), self._spec.cache_s)
+            self._keep(_key(request), response, asyncio.get_running_loop().time())
         return response
 
+    def _keep(self, key: _Key, response: UpstreamResponse, now_s: float) -> None:
+        """Keep a response as the newest one; those whose time is over go, and where there is no room the oldest."""
+        self._drop(key)
+        self._cache[key] = now_s + self._spec.cache_s, response
+        self._body_bytes += len(response.body)
+        self._key_bytes += len(key[0]) + COST_BYTES
+        while (oldest := next(iter(self._cache))) != key:
+            is_over = self._cache[oldest][0] <= now_s
+            if not is_over and self._body_bytes <= MAX_CACHED_BYTES and self._key_bytes <= MAX_CACHED_KEYS_BYTES:
+                return
+            self._drop(oldest)
+            if not is_over:
+                self._forget_shared(oldest)
+
+    def _drop(self, key: _Key) -> None:
+        kept = self._cache.pop(key, None)
+        if kept is not None:
+            self._body_bytes -= len(kept[1].body)
+            self._key_bytes -= len(key[0]) + COST_BYTES
+
+    def _forget_shared(self, key: _Key) -> None:
+        import asyncio
+
+        if self._shared is not None:
+            forgetting = asyncio.ensure_future(self._shared.write(self._shared_key(key), NOTHING, FORGOTTEN_S))
+            self._forgetting.add(forgetting)
+            forgetting.add_done_callback(self._forgetting.discard)
+
     async def _read_shared(self, request: UpstreamRequest) -> UpstreamResponse | None:
-        value = await self._shared.read(self._shared_key(request)) if self._shared is not None else None
+        value = await self._shared.read(self._shared_key(_key(request))) if self._shared is not None else None
         try:
             return msgspec.msgpack.decode(value, type=UpstreamResponse) if value else None
         except ValueError:
             # Of another version, or not ours: the service knows better.
             return None
 
-    def _shared_key(self, request: UpstreamRequest) -> str:
+    def _shared_key(self, key: _Key) -> str:
         """Return the digest of a request: where it goes, as whom, and what it asks for."""
         from hashlib import sha256
 
-        parts = (self.origin, self._spec.token or "", *_key(request))
+        parts = (self.origin, self._spec.token or "", *key)
         return sha256(msgspec.json.encode(parts)).hexdigest()
 
     def _cached(self, request: UpstreamRequest) -> UpstreamResponse | None:
@@ -156,7 +182,7 @@ class CachingUpstream:
 
         until, response = self._cache.get(_key(request), (0.0, None))
         if response is not None and until <= asyncio.get_running_loop().time():
-            del self._cache[_key(request)]
+            self._drop(_key(request))
             return None
         return response
 

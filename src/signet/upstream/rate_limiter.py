@@ -1,19 +1,22 @@
 """A rate limiter: the least time between the starts of two requests to one service.
 
-Who waits for a slot can be told how many are ahead.
+Callers wait in turns: one with many requests delays another by one of them. Who waits for a slot can be told how many
+are ahead.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from signet.kernel.caller import holder_now
 from signet.kernel.waiting import Waiting
 
 from .shared_turn import SharedTurn
 
 if TYPE_CHECKING:
-    import asyncio
+    from signet.kernel.fair_turns import FairTurns
 
 __all__ = ["RateLimiter", "Slot"]
 
@@ -21,10 +24,12 @@ __all__ = ["RateLimiter", "Slot"]
 class Slot:
     """The right to send one request. It ends when the request has been sent, or after the limiter's interval."""
 
-    def __init__(self, limiter: RateLimiter | None = None, owner: str = "") -> None:
+    def __init__(self, limiter: RateLimiter | None = None, owner: str = "", holder: str = "") -> None:
         import asyncio
 
         self._limiter = limiter
+        self._holder = holder
+        """Whose turn it is."""
         self._owner = owner
         """The owner of the shared turn, until that has ended."""
         self._is_sent = False
@@ -63,42 +68,42 @@ class Slot:
             self._timer.cancel()
             self._timer = None
             if self._limiter is not None:
-                self._limiter.open_gate()
+                self._limiter.open_gate(self._holder)
 
 
 class RateLimiter:
-    """Gives out slots one after the other; an interval counts from when its request was sent."""
+    """Gives out slots one after the other, to callers in turn; an interval counts from when its request was sent."""
 
     def __init__(self, interval_s: float = 0.0, called: str = "the service", shared: SharedTurn | None = None) -> None:
         self.interval_s = interval_s
         self.shared = shared
         """The turn that other processes wait for too."""
         self._called = called
-        self._queue: dict[object, None] = {}
-        """Those who wait for a slot, in their order."""
+        self._queue: dict[object, str] = {}
+        """Those who wait for a slot, in the order in which they came, and whose share each is of."""
         self._next_s = 0.0
 
     @cached_property
-    def _gate(self) -> asyncio.Lock:
+    def _gate(self) -> FairTurns:
         # Made when it is needed: a server that is only asked for its tools loads no event loop.
-        from asyncio import Lock
+        from signet.kernel.fair_turns import FairTurns
 
-        return Lock()
+        return FairTurns("turns at a service", 1)
 
     async def slot(self, wait: Waiting | None = None) -> Slot:
-        """Wait for the next slot; first come, first served."""
+        """Wait for the next slot: of one caller first come, first served, and callers in turn."""
         if self.interval_s <= 0:
             return Slot()
-        place = object()
-        self._queue[place] = None
+        place, holder = object(), holder_now()
+        self._queue[place] = holder
         if wait is not None:
             wait.now = lambda: self._words(place)
         try:
-            await self._gate.acquire()
-            owner = await self._await_turn()
+            await self._gate.take(holder)
+            owner = await self._await_turn(holder)
         finally:
             del self._queue[place]
-        return Slot(self, owner)
+        return Slot(self, owner, holder)
 
     def slot_at_once(self) -> Slot:
         """Return a slot without a wait, for a request that is sent again; the next caller waits for its interval."""
@@ -112,11 +117,11 @@ class RateLimiter:
 
         self._next_s = asyncio.get_running_loop().time() + self.interval_s
 
-    def open_gate(self) -> None:
+    def open_gate(self, holder: str) -> None:
         """Let the next caller wait for its time."""
-        self._gate.release()
+        self._gate.give_back(holder)
 
-    async def _await_turn(self) -> str:
+    async def _await_turn(self, holder: str) -> str:
         """Wait until the interval is over, and for the shared turn; who leaves before lets the next one in."""
         import asyncio
 
@@ -125,11 +130,14 @@ class RateLimiter:
                 await asyncio.sleep(wait_s)
             return await self.shared.take() if self.shared is not None else ""
         except BaseException:
-            self._gate.release()
+            self._gate.give_back(holder)
             raise
 
     def _words(self, place: object) -> str:
-        """Return what somebody in the queue waits for."""
-        ahead = next((number for number, other in enumerate(self._queue) if other is place), 0)
+        """Return what somebody in the queue waits for; of each other caller, no more are ahead than it has waiting."""
+        mine = [other for other, holder in self._queue.items() if holder == self._queue.get(place)]
+        before = mine.index(place) if place in mine else 0
+        others = Counter(holder for holder in self._queue.values() if holder != self._queue.get(place))
+        ahead = before + sum(min(count, before + 1) for count in others.values())
         pace = "a second" if self.interval_s == 1 else f"every {self.interval_s:g} s"
         return f"waiting for a turn: one request {pace} to {self._called}, {ahead} ahead"
