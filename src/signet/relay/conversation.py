@@ -147,8 +147,8 @@ class Conversations:
         self._set_level(dialogue, caller)
         name = name_in(raw, caller, more) if method in ASKING else ""
         is_serial = self._is_shared and may_have_asked(dialogue, method, name)
-        holder = holder_now() if caller is None else caller.channel.caller.holder
         if is_serial:
+            holder = holder_now() if caller is None else caller.channel.caller.holder
             await dialogue.turn.take(holder)
             if not may_have_asked(dialogue, method, name):  # it has answered without a question meanwhile
                 is_serial = False

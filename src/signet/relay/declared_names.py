@@ -45,8 +45,9 @@ class DeclaredNames:
         Both are empty where that takes too many steps to find out.
         """
         names, folds, longest = self._all
-        if isinstance(arguments, dict) and arguments.keys() <= names and _is_flat(arguments):
-            return None
+        is_known = isinstance(arguments, dict) and arguments.keys() <= names
+        if is_known and KINDS.isdisjoint(map(type, arguments.values())):
+            return None  # nothing is in them that has names of its own
         for value in _dicts(arguments):
             if not value.keys() <= names:
                 others = [name for name in value if name not in names]
@@ -83,10 +84,6 @@ class DeclaredNames:
         names = frozenset(_all_names(self._schema)).difference(name for name, form in folded if counts[form] > 1)
         del self.__dict__["_schema"]  # most schemas are not needed again
         return names, frozenset(counts), max(map(len, counts), default=0)
-
-
-def _is_flat(value: dict[str, Any]) -> bool:
-    return KINDS.isdisjoint(map(type, value.values()))
 
 
 def _dicts(value: Any) -> Iterator[dict[str, Any]]:

@@ -84,7 +84,7 @@ class Pool:
 
     def ready(self, owner: str) -> Dialogue | None:
         """Return the dialogue of an owner if there is one that can be used at once; it counts as used."""
-        key = self.key(owner)
+        key = owner if self._kind == "session" else ""
         opened = self._open.get(key)
         dialogue = _dialogue_of(opened) if opened is not None else None
         if opened is None or dialogue is None:

@@ -97,9 +97,11 @@ class WrappedServer:
         """Return the running instance for a caller, started now if there is none; raise Fault if it does not start."""
         owner = session_of(caller)
         ready = self.pool.ready(owner)
+        if ready is not None:
+            return ready
         is_own = bool(self.pool.key(owner))
         begin = partial(self._begin, caller, owner if self.spec.pool == "session" else None, is_own=is_own)
-        return ready if ready is not None else await self.pool.dialogue(owner, begin, _holder_of(caller))
+        return await self.pool.dialogue(owner, begin, _holder_of(caller))
 
     def own_session(self, caller: RpcRequest | None) -> str:
         """Return the session of a caller that has an instance of its own beside other callers; empty for all others."""
@@ -199,7 +201,7 @@ class WrappedServer:
         more = {"name": name} if caller is not None and caller.params.name != name else None
         if self.tasks is not None and caller is not None and b'"task"' in bytes(raw):
             self.tasks.check_room(holder_of(caller), _holder_of(caller))
-        headers = names.headers(arguments)
+        headers = () if self.spec.command else names.headers(arguments)
         answer, dialogue = await self.exchange(
             "tools/call", raw, caller, may_repeat=may_repeat, more=more, param_headers=headers
         )
@@ -268,7 +270,8 @@ class WrappedServer:
                     answering = self.conversations.converse(
                         dialogue, method, raw, caller, more, param_headers=param_headers
                     )
-                    return self._as_pinned(await answering), dialogue
+                    answer = await answering
+                    return answer if self.pinned is None else _as_pinned(answer, self.pinned), dialogue
                 except LostError as error:
                     if is_last or (error.was_sent and not may_repeat):
                         raise self._lost(method, error, may_repeat=may_repeat) from None
@@ -300,18 +303,11 @@ class WrappedServer:
         """Return the server's answer to a call that was held, with the answers of its caller."""
         try:
             answer = await self.conversations.go_on(held, caller)
-            return self._as_pinned(answer), held.dialogue
+            return answer if self.pinned is None else _as_pinned(answer, self.pinned), held.dialogue
         except LostError as error:
             raise self._lost(method, error, may_repeat=may_repeat) from None
         finally:
             self._close_single(held.dialogue)
-
-    def _as_pinned(self, answer: Answer) -> Answer:
-        """Return an answer of the server in which it names itself as it is pinned."""
-        if self.pinned is None or answer.result is None:
-            return answer
-        result = with_server_info(answer.result, self.pinned.server_info)
-        return answer if result is answer.result else Answer(result)
 
     def _close_single(self, dialogue: Dialogue) -> None:
         """End an instance that was started for one call, unless that call is held."""
@@ -396,6 +392,14 @@ class WrappedServer:
     def runner(self, name: str, annotations: Mapping[str, bool], schema: Raw) -> Callable[[Any, Any], Any]:
         """Return what calls a tool."""
         return partial(self.call, name, annotations, DeclaredNames(schema))
+
+
+def _as_pinned(answer: Answer, pinned: Snapshot) -> Answer:
+    """Return an answer of a server in which it names itself as it is pinned."""
+    if answer.result is None:
+        return answer
+    result = with_server_info(answer.result, pinned.server_info)
+    return answer if result is answer.result else Answer(result)
 
 
 def _holder_of(caller: RpcRequest | None) -> str:
