@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 from secrets import token_hex
@@ -21,15 +20,13 @@ from typing import Final, TypeVar
 import msgspec
 
 from signet.journal.record import JournalEntry, JournalRecord
-from signet.kernel.caller import Caller
 from signet.kernel.errors import ACCESS_FAULTS, Fault
-from signet.kernel.outcome import Door
-from signet.kernel.tools import Tool
 
 from .following import Follower
 from .spool import Spool
 from .trial import door_of
 from .twin import Shown
+from .unread import Trouble, UnreadRecord, UnreadRecords
 
 __all__ = ["KEEPS", "OK", "Feed", "FeedRecord"]
 
@@ -90,28 +87,7 @@ class FeedRecord(JournalRecord, frozen=True, kw_only=True, gc=False, forbid_unkn
     """The id of the HTTP request that carried the call, `X-Request-Id`; empty on stdio."""
 
 
-class _Trouble(msgspec.Struct, frozen=True, gc=False):
-    """The error of a call."""
-
-    code: str
-    stage: str
-    shadow: bool
-    place: str
-    keyword: str
-
-
-NO_TROUBLE: Final = _Trouble(OK, "", shadow=False, place="", keyword="")
-
-
-class _Unread(msgspec.Struct, frozen=True, gc=False):
-    """What a record of this process is made from."""
-
-    record: JournalRecord
-    tool: Tool | None
-    door: Door
-    caller: Caller
-    ended_s: float
-    trouble: _Trouble | None
+NO_TROUBLE: Final = Trouble(OK, "", shadow=False, place="", keyword="")
 
 
 class FeedLeftOut(Shown, frozen=True):
@@ -140,7 +116,7 @@ class Feed:
         self._lock = threading.Lock()
         self._records: list[FeedRecord] = []
         """Sorted by `seq`."""
-        self._unread: deque[_Unread] = deque(maxlen=KEEPS)
+        self._unread = UnreadRecords(KEEPS)
         """The latest records of this process, behind all others, not yet made ready for a page."""
         self._followers: set[Follower] = set()
         self._budget = float(BURST)
@@ -177,18 +153,17 @@ class Feed:
             return
         with self._lock:
             if not self._followers:
-                self._unread.extend(unread)
+                self._unread.add(unread)
                 return
             # What came before anybody followed is for the list.
             self._read()
-            self._unread.extend(unread)
-            taken = self._read()
+            taken = self._made_ready(unread)
             chosen = self._affordable(taken, lambda record: record.error is not None)
             for follower in self._followers:
                 follower.missed += len(taken) - len(chosen)
                 follower.tell(chosen)
 
-    def _publish(self, unread: list[_Unread]) -> None:
+    def _publish(self, unread: list[UnreadRecord]) -> None:
         """Keep the failures of a batch, and as many other records as may be published now, and publish them."""
         chosen = self._affordable(unread, lambda one: one.trouble is not None)
         taken = [self._feed_record(one) for one in chosen]
@@ -254,10 +229,13 @@ class Feed:
         with self._lock:
             self._followers.discard(follower)
 
-    def _read(self) -> list[FeedRecord]:
-        """Make the kept records of this process ready for a page, and return them; the caller holds the lock."""
-        taken = [self._feed_record(one) for one in self._unread]
-        self._unread.clear()
+    def _read(self) -> None:
+        """Make the kept records of this process ready for a page; the caller holds the lock."""
+        if self._unread:
+            self._made_ready(self._unread.take())
+
+    def _made_ready(self, unread: list[UnreadRecord]) -> list[FeedRecord]:
+        taken = [self._feed_record(one) for one in unread]
         self._records += taken
         if len(self._records) > KEEPS + SLACK:
             del self._records[:-KEEPS]
@@ -286,30 +264,32 @@ class Feed:
         self._budget -= wanted
         return wanted
 
-    def _unread_of(self, entry: JournalEntry, record: JournalRecord) -> _Unread:
-        """Return what is kept of a call: neither its arguments nor its result, which may be large."""
+    def _unread_of(self, entry: JournalEntry, record: JournalRecord) -> UnreadRecord:
         call, fault = entry.call, entry.fault or entry.shadow_violation
         trouble = None
         if fault is not None:
             stage = fault.stage or ("access" if fault.name in ACCESS_FAULTS else "")
-            trouble = _Trouble(fault.code.value, stage, entry.fault is None, *self._place_of(entry, fault))
-        return _Unread(record, entry.tool, call.door, call.caller, entry.ended_s, trouble)
+            trouble = Trouble(fault.code.value, stage, entry.fault is None, *self._place_of(entry, fault))
+        caller = call.caller
+        # The name of an unknown tool is the caller's text: the record has it without secrets.
+        tool = entry.tool.name if entry.tool is not None else record.metadata.tool_id or ""
+        name, exchange = caller.name[:MAX_CALLER_CHARS], caller.request_id[:MAX_CALLER_CHARS]
+        return UnreadRecord(record, tool, door_of(call.door, caller), name, exchange, entry.ended_s, trouble)
 
-    def _feed_record(self, one: _Unread) -> FeedRecord:
+    def _feed_record(self, one: UnreadRecord) -> FeedRecord:
         record, trouble = one.record, one.trouble or NO_TROUBLE
         return FeedRecord(
             *msgspec.structs.astuple(record),
             seq=self._next_seq(one.ended_s),
-            # The name of an unknown tool is the caller's text: the record has it without secrets.
-            tool=one.tool.name if one.tool is not None else record.metadata.tool_id or "",
-            door=door_of(one.door, one.caller),
-            caller=one.caller.name[:MAX_CALLER_CHARS],
+            tool=one.tool,
+            door=one.door,
+            caller=one.caller,
             code=trouble.code,
             stage=trouble.stage,
             shadow=trouble.shadow,
             place=trouble.place,
             keyword=trouble.keyword,
-            exchange=one.caller.request_id[:MAX_CALLER_CHARS],
+            exchange=one.exchange,
         )
 
     def _place_of(self, entry: JournalEntry, fault: Fault) -> tuple[str, str]:
