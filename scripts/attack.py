@@ -51,9 +51,9 @@ LEFT_OVER = 128 * MIB
 """The memory that a server may hold more after a part than before: the heaps of its threads keep what they once had."""
 HELD = 256 * MIB
 """The memory that thousands of connections may take while they are open."""
-HELD_OF = {"unread": 512 * MIB}
+HELD_OF = {"unread": 448 * MIB}
 """The same where answers are left unread: they may take 256 MiB, and those that come at this moment the rest."""
-LEFT_OVER_OF = {"unread": 384 * MIB}
+LEFT_OVER_OF = {"unread": 320 * MIB}
 """What may stay for a minute: sessions keep answers for clients that come back, and the heap what it once had."""
 LARGE_BYTES = 15_500_000
 UNREAD_EACH = 10

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from signet.transports.unread import UNREAD_BYTES, UnreadAnswers, left_unread
+import pytest
+
+from signet.transports import unread as module
+from signet.transports.unread import CROWDED_BYTES, UNREAD_BYTES, UnreadAnswers, left_unread
 
 
 class Place:
@@ -107,3 +110,16 @@ def test_the_refusal_names_the_size_and_what_to_do() -> None:
 
     assert (fault.name, fault.status) == ("UNREAD_ANSWERS", 503)
     assert "14.8 MiB" in fault.message
+
+
+def test_once_much_is_held_large_pieces_of_memory_are_given_back_when_they_are_free(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(module, "map_large_pieces", lambda: asked.append("now"))
+    unread = UnreadAnswers()
+
+    held(unread, ("a", CROWDED_BYTES))
+    assert asked == []
+    held(unread, ("b", 1), ("a", CROWDED_BYTES))
+    assert asked == ["now"]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from .connection import Connection
 from .listening import remove_own_paths
+from .memory import return_memory
 from .messages import Application
 from .slots import ConnectionLimits, Slots
 
@@ -204,8 +205,6 @@ class HttpServer:
             client.close()
             self._failed += 1
             if self._tls is not None and self._failed % FAILED_AT_ONCE == 0:
-                from .tls import return_memory
-
                 return_memory()
 
 

@@ -5,27 +5,13 @@ from __future__ import annotations
 import os
 import ssl
 from collections.abc import Callable
-from contextlib import suppress
 from time import monotonic
 from typing import Final
 
-__all__ = ["Certificate", "load_context", "return_memory"]
+__all__ = ["Certificate", "load_context"]
 
 LOOK_S: Final = 1.0
 """The time between two looks at the files."""
-
-
-def return_memory() -> None:
-    """Give the memory of connections that have ended back to the system, where the C library of Linux keeps it.
-
-    A handshake takes some hundred small pieces of memory. By itself the library gives back what lies behind the last
-    piece that is in use, so that after thousands of handshakes nearly all of it stays.
-    """
-    # Loaded here: a server whose handshakes succeed has no use for it.
-    import ctypes
-
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def load_context(certificate: str, key: str) -> ssl.SSLContext:

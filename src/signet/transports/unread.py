@@ -13,6 +13,8 @@ from typing import Final, Protocol
 from signet.kernel.errors import Code, Fault
 from signet.kernel.shares import Shares
 
+from .memory import map_large_pieces
+
 __all__ = ["COUNTED_BYTES", "UNREAD", "UNREAD_BYTES", "Holding", "UnreadAnswers", "left_unread"]
 
 UNREAD_BYTES: Final = 256 << 20
@@ -21,6 +23,8 @@ OWN_BYTES: Final = 64 << 20
 """What a process may hold beside its largest possible answer."""
 COUNTED_BYTES: Final = 65_536
 """The size above which an answer needs room before it is sent; of any answer, what the client leaves is counted."""
+CROWDED_BYTES: Final = 64 << 20
+"""The unread answers from which on their memory has to be given back as soon as it is free."""
 MIB: Final = 1 << 20
 
 
@@ -39,6 +43,7 @@ class UnreadAnswers:
         self._amounts: dict[Holding, tuple[str, int]] = {}
         self._by_holder: dict[str, dict[Holding, None]] = {}
         """The places where each holder's answers are; the one that was read from last is the last."""
+        self._was_crowded = False
 
     def fit(self, largest: int) -> None:
         """Let the bound be no smaller than the largest answer and some more."""
@@ -70,6 +75,9 @@ class UnreadAnswers:
         self._amounts[holding] = holder, amount
         self._by_holder.setdefault(holder, {})[holding] = None
         shares.hold(holder, amount)
+        if shares.held > CROWDED_BYTES and not self._was_crowded:
+            self._was_crowded = True
+            map_large_pieces()
         while shares.held > shares.total and len(self._amounts) > 1:
             self._drop_oldest(shares.greediest())
 
