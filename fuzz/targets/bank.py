@@ -19,6 +19,7 @@ from signet.app import SCHEMA_ROOT
 from signet.kernel.encoded import EncodedResult
 from signet.kernel.errors import Fault
 from signet.kernel.schemas import SchemaRegistry
+from signet.kernel.spending import THREAD_WORK
 from signet.kernel.upstream import UpstreamResponse
 from signet.toolsets.boj.decode import json_size, read_data, read_metadata
 from signet.toolsets.boj.digest import data_digest, metadata_digest
@@ -165,7 +166,7 @@ def _run(registry: SchemaRegistry, data: bytes) -> None:
         expect(json_size(result) == len(body), "the size of a result is that of its JSON", json_size(result), len(body))
     value = json.loads(body)
     contract = registry.load_tool_io(SLUGS[type(query)]).output_validator
-    expect(contract.is_valid(value), "a result keeps its contract", value)
+    expect(contract.is_valid(value, THREAD_WORK), "a result keeps its contract", value)
     digest = metadata_digest(value) if isinstance(query, MetadataIn) else data_digest(value)
     expect(digest.strip(), "a digest says something")
     if not isinstance(query, MetadataIn):

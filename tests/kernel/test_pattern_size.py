@@ -42,3 +42,25 @@ def test_any_other_pattern_is_not(pattern: str) -> None:
 )  # fmt: skip
 def test_wide_classes_and_folded_case_are_larger(large: str, small: str) -> None:
     assert measure_pattern(large).program_bytes > measure_pattern(small).program_bytes
+
+
+@pytest.mark.parametrize("pattern", ["^.{1,4000}$", "^[a-z0-9_-]{1,64}$", r"^\w+$", r"^[^\]]{3,}", "^a*$", "^[a]"])
+def test_of_one_class_so_many_times_a_text_is_at_one_place(pattern: str) -> None:
+    assert measure_pattern(pattern).is_steady
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        ".{1,4000}$",
+        "^(?:.){1,4000}$",
+        "^.{1,9}.{1,9}$",
+        "^(.{1,9}){1,9}$",
+        "^a|b{1,9}$",
+        "^a{1,9}+$",
+        "^[a[b]]{9}$",
+        "^[a",
+    ],
+)
+def test_of_any_other_pattern_it_may_be_at_many(pattern: str) -> None:
+    assert not measure_pattern(pattern).is_steady

@@ -9,6 +9,7 @@ import pytest
 
 from lock.snapshots import TOOL, snapshot
 from signet.kernel.schema_budget import check_budget
+from signet.kernel.schemas import Contract
 from signet.lock.comparison import compare
 
 
@@ -92,6 +93,7 @@ TEXT: Final = {"pattern": "^(?=a).*$"}
         ({"uniqueItems": True}, {"uniqueItems": False}),
         (TEXT, {"pattern": "^a.*$"}),
         ({"pattern": "^([a-z]{1,100}){1,100}$"}, {"pattern": "^[a-z]+$"}),
+        ({"pattern": "^([a-z]{1,100}){1,20}$"}, {"pattern": "^[a-z]{1,2000}$"}),
         ({"pattern": "^(?!x)[a-z]{80}$"}, {"pattern": "^(?!x)[a-z]{8}$"}),
         ({"$schema": DRAFT_7, "contentMediaType": "application/json"}, {"contentMediaType": "application/json"}),
         ({"uniqueItems": True, "allOf": [{"uniqueItems": True}]}, {"uniqueItems": True, "allOf": [{}]}),
@@ -164,6 +166,12 @@ def test_a_schema_that_is_too_large_is_refused_by_its_text() -> None:
 )
 def test_an_honest_large_schema_is_within_its_budget(schema: Any) -> None:
     assert check_budget(schema, len(json.dumps(schema))).free_bytes > 100
+
+
+def test_a_text_of_many_characters_of_one_class_is_checked() -> None:
+    contract = Contract({"pattern": "^.{1,4000}$"}, "a text")
+
+    assert [contract.is_valid("a" * count, 0) for count in (1, 4000, 4001, 0)] == [True, True, False, False]
 
 
 def test_a_schema_may_be_nested_two_hundred_levels_deep() -> None:

@@ -95,6 +95,15 @@ def test_a_text_is_read_as_its_type(name: str, text: str, value: object) -> None
     assert BY_NAME[name].read(text) == value
 
 
+@pytest.mark.parametrize("value", ['token="s3cr3tOfMine"', "x\nPassword: s3cr3tOfMine", "ghp_s3cr3tOfMine" + "0" * 40])
+def test_a_refusal_repeats_no_secret_of_a_value(value: str) -> None:
+    """Somebody may have written a line for a file of settings where another value belongs."""
+    with pytest.raises(ValueError, match=r"cannot be used; write a whole number") as caught:
+        BY_NAME["port"].read(value)
+
+    assert "s3cr3t" not in str(caught.value)
+
+
 def test_a_value_that_is_no_text_is_taken_if_it_is_of_its_type() -> None:
     assert BY_NAME["port"].read(80) == 80
     with pytest.raises(ValueError, match=r"^80\.5 cannot be used; write a whole number from 1 to 65535$"):

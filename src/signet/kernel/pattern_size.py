@@ -40,6 +40,10 @@ TOKEN: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+STEADY: Final = re.compile(
+    r"\^(?:\.|\\[dswDSW]|\[(?:[^\[\]\\]|\\.)+\]|[^\\\[\](){}.*+?|^$])(?:\{\d+(?:,\d*)?\}|[*+?])?\$?", re.DOTALL
+)
+"""One class or character from the beginning, so many times: an automaton is at one place of it at a time."""
 CLASS_END: Final = re.compile(r"\\.|[\[\]]|[^\\\[\]]+", re.DOTALL)
 WIDE_IN_CLASS: Final = re.compile(r"[^\x00-\x7f]|\\[SDWxu]|&&|--|~~")
 PROPERTY_IN_CLASS: Final = re.compile(r"\\[pP]")
@@ -53,6 +57,8 @@ class PatternSize(NamedTuple):
     """The characters and classes, each as often as it is written out."""
     is_fancy: bool
     """Whether it looks around or back, which another engine does step by step."""
+    is_steady: bool = False
+    """Whether a text is at one place of it at a time, so that its size does not count."""
 
 
 class _Part:
@@ -103,7 +109,9 @@ def measure_pattern(pattern: str) -> PatternSize:
     for group in stack[1:]:
         stack[0].add(group.bytes, group.atoms)
     factor = FOLDED if "(?" in pattern and re.search(r"\(\?[a-zA-Z]*i", pattern) else 1
-    return PatternSize(stack[0].bytes * factor, stack[0].atoms, is_fancy or _is_possessive(pattern))
+    is_fancy = is_fancy or _is_possessive(pattern)
+    is_steady = not is_fancy and STEADY.fullmatch(pattern) is not None
+    return PatternSize(stack[0].bytes * factor, stack[0].atoms, is_fancy, is_steady)
 
 
 def _class(pattern: str, at: int) -> tuple[int, int]:

@@ -51,6 +51,9 @@ TINY: Final = 1e-9
 FORMAT_PER_CHAR: Final = 4
 CONTENT_PER_CHAR: Final = 10
 """The work of reading a text as JSON; it takes up to 100 bytes for each character."""
+STEADY_PER_CHAR: Final = 50
+MANY_ATOMS: Final = 1_000
+"""The characters and classes of a pattern from which on an automaton may not keep the states that a text needs."""
 SMALL_ATOMS: Final = 64
 KEPT_ATOMS: Final = 8
 """The characters and classes of a small pattern that looks around for which one step takes as long as for one."""
@@ -305,11 +308,17 @@ def _compiled_bytes(schema: Any, references: References) -> int:
 def pattern_work(pattern: str) -> Work:
     """Return the work of trying a pattern on a text."""
     size = _sized(pattern)
+    per_char = 1 + size.atoms // 2
+    if size.is_steady:
+        per_char = min(per_char, STEADY_PER_CHAR)
+    elif size.atoms > MANY_ATOMS:
+        # Each character may make another state, as large as the pattern, and the first text makes all of them.
+        per_char = 1 + 2 * size.atoms
     if not size.is_fancy:
-        return one_level(1, 1 + size.atoms // 2)
+        return one_level(1, per_char)
     # What it looks at is matched by automata, which are kept where they are small.
     looks = size.atoms * LARGE_STEPS // MAX_STEPS if _is_large(size) else size.atoms // KEPT_ATOMS
-    return one_level(1, 1 + size.atoms // 2, 1, looks=looks)
+    return one_level(1, per_char, 1, looks=looks)
 
 
 def _is_large(size: PatternSize) -> bool:

@@ -14,7 +14,7 @@ from msgspec import NODEFAULT
 from .secret_values import NAMES_SECRET
 from .setting_types import expected, load, members, parsed
 
-__all__ = ["PREFIX", "Given", "Setting", "is_address", "merge", "setting", "settings_of"]
+__all__ = ["PREFIX", "Given", "Setting", "is_address", "merge", "setting", "settings_of", "shown_value"]
 
 PREFIX: Final = "SIGNET_"
 """How the variables of the process begin."""
@@ -26,6 +26,8 @@ SWITCHES: Final = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 PLACES: Final = ("FILE", "DIR")
 """What stands for the path of a file or of a folder in `--help`."""
 MAX_SHOWN_CHARS: Final = 50
+MAX_SEARCHED_CHARS: Final = 1_000
+"""The beginning of a value that is searched for secrets before a part of it is shown."""
 WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]+")
 """A whole number as people write it: with or without a sign and leading zeros."""
 NEGATIVE_ZERO: Final = re.compile(r"-0+")
@@ -140,7 +142,7 @@ class Setting(NamedTuple):
             raise self._refusal(value) from None
 
     def _refusal(self, value: Any) -> ValueError:
-        shown = "this" if self.secret else _shown(value)
+        shown = "this" if self.secret else shown_value(value)
         return ValueError(f"{shown} cannot be used; write {self._expected(value)}")
 
     def _normalise(self, value: str) -> Any:
@@ -265,10 +267,13 @@ def _limits(hint: Any) -> msgspec.Meta:
     return next((limits for limits in found if limits.le is not None), msgspec.Meta())
 
 
-def _shown(value: Any) -> str:
+def shown_value(value: Any) -> str:
     """Return the beginning of a text in quotes; a number or a switch as a file has it, any other value by a word."""
     if isinstance(value, str):
-        return repr(value[:MAX_SHOWN_CHARS])
+        from .redaction import redact_secrets
+
+        # It is cut afterwards: half a secret is not recognised.
+        return repr(redact_secrets(value[:MAX_SEARCHED_CHARS])[:MAX_SHOWN_CHARS])
     if isinstance(value, bool):
         return str(value).lower()
     # Python refuses to write numbers of thousands of digits.

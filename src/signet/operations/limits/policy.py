@@ -13,6 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
+from signet.kernel.settings import shown_value
+
 __all__ = ["TABLES", "Limit", "LimitError", "PlaceLimit", "Policy", "Rate", "parse_rate", "read_policy"]
 
 PERIODS: Final = {"s": 1.0, "min": 60.0, "h": 3600.0, "day": 86_400.0}
@@ -89,7 +91,7 @@ def parse_rate(text: Any) -> Rate:
     """Return the rate of a text such as 60/min; raise ValueError, with what to write, for any other."""
     match = re.fullmatch(r"([0-9]{1,7})/(s|min|h|day)", text.replace(" ", "")) if isinstance(text, str) else None
     if match is None or not 0 < int(match[1]) <= MAX_COUNT:
-        shown = repr(text[:50]) if isinstance(text, str) else "this"
+        shown = shown_value(text) if isinstance(text, str) else "this"
         raise ValueError(f"{shown} cannot be used; write a rate such as 60/min (a number per s, min, h or day)")
     return Rate(int(match[1]), PERIODS[match[2]], PERIOD_WORDS[match[2]])
 
