@@ -82,7 +82,7 @@ def _cases(path: Path) -> Iterator[tuple[str, Any, list[Any] | None]]:
 def _schemas(one: dict[str, Any]) -> Iterator[tuple[str, Any, list[Any] | None]]:
     name = str(one.get("name", one.get("tool", one.get("description", ""))))
     if isinstance(one.get("schema"), dict | bool):
-        yield name, one["schema"], [test["data"] for test in one["tests"]] if "tests" in one else None
+        yield name, one["schema"], [test["data"] for test in one["tests"] if "data" in test] if "tests" in one else None
     for side in ("inputSchema", "outputSchema", "input", "output"):
         if isinstance(one.get(side), dict):
             yield f"{name} {side}", one[side], None

@@ -1,4 +1,4 @@
-"""The latest records of a process that nobody has looked at, packed: most are forgotten before anybody does.
+"""The latest records of a process that no page has shown yet, packed: most of them are never shown.
 
     a batch ── add ── one text ── take ── its records, when somebody looks
 

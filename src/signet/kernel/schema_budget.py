@@ -151,6 +151,11 @@ class SchemaBudget:
         return self._is_deep and bool(self._circles)
 
     @property
+    def is_endless(self) -> bool:
+        """Whether the validator follows references in circles as it compiles: 330 bytes of them take ten seconds."""
+        return self._turns_in_place and self._is_unevaluated
+
+    @property
     def _is_forgetful(self) -> bool:
         """Whether what is found at a part of a value may not be remembered."""
         return self.loops > 1 and (self._is_unevaluated or self._is_odd)
@@ -283,6 +288,8 @@ def check_budget(schema: Any, size: int, most: int = MAX_PER_VALUE) -> SchemaBud
         raise ValueError(f"it takes more than {MAX_COMPILED_BYTES >> 20} MiB when it is compiled")
     if budget.work.per_value > most:
         raise ValueError(f"its references make it look at a value more than {most:,} times")
+    if budget.is_endless:
+        raise ValueError("a reference leads back to the same part of a value, where unevaluated parts have to be found")
     if not budget.free_bytes:
         raise ValueError("its patterns take too long on a short text")
     return budget

@@ -135,7 +135,7 @@ class CachingUpstream:
         return response
 
     def _keep(self, key: _Key, response: UpstreamResponse, now_s: float) -> None:
-        """Keep a response as the newest one; those whose time is over go, and where there is no room the oldest."""
+        """Keep a response as the newest one; drop expired responses, and the oldest where there is no room."""
         self._drop(key)
         self._cache[key] = now_s + self._spec.cache_s, response
         self._body_bytes += len(response.body)

@@ -1,7 +1,7 @@
 """A rate limiter: the least time between the starts of two requests to one service.
 
-Callers wait in turns: one with many requests delays another by one of them. Who waits for a slot can be told how many
-are ahead.
+Callers wait in turns: one with many requests delays another by one of them. A caller that waits for a slot can be told
+how many requests are ahead.
 """
 
 from __future__ import annotations

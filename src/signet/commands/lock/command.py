@@ -77,7 +77,7 @@ def _run(args: argparse.Namespace) -> int:
     unwind_on_signals()
     specs = read_specs(args)
     try:
-        _read(args)  # what cannot be read is told before a server is started
+        _read(args)  # an unreadable lock is reported before a server is started
         said = [(spec, take_snapshot(spec, args.timeout_s)) for spec in specs]
         with contextlib.nullcontext() if args.check else changing_lock(args.lock_file):
             subjects, accepted = _compare(said, args)
