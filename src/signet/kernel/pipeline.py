@@ -176,8 +176,7 @@ class Pipeline:
     def prepare(self, call: Call, shadow_violation: Fault | None = None, work: int = THREAD_WORK) -> Prepared:
         """Find the tool and check the arguments against its input contract; ignore those that it does not know.
 
-        Without any work, raise OverBudgetError if they take more steps than one to be checked, or if the contract is
-        foreign and has to be compiled first.
+        Without any work, raise OverBudgetError if that takes more steps than one, or a foreign contract is new.
         """
         found = self._find(call, work)
         if isinstance(found, Outcome):
