@@ -134,7 +134,7 @@ def test_parts_of_one_value_are_added_up_and_of_different_parts_the_dearest_coun
         ({"enum": [[n] for n in range(60_000)]}, DEAR),
         (
             {"anyOf": [{"oneOf": [{"$ref": "#"}] * 3, "unevaluatedItems": {}}], "allOf": [{"$ref": "#"}] * 8},
-            "a reference leads back to the same part of a value, where unevaluated parts have to be found",
+            "its references lead in a circle beside unevaluatedItems or unevaluatedProperties",
         ),
         ({"allOf": [{"enum": [0.5] * 600}]}, "its references make it look at a value more than 50,000 times"),
     ],

@@ -289,7 +289,7 @@ def check_budget(schema: Any, size: int, most: int = MAX_PER_VALUE) -> SchemaBud
     if budget.work.per_value > most:
         raise ValueError(f"its references make it look at a value more than {most:,} times")
     if budget.is_endless:
-        raise ValueError("a reference leads back to the same part of a value, where unevaluated parts have to be found")
+        raise ValueError("its references lead in a circle beside unevaluatedItems or unevaluatedProperties")
     if not budget.free_bytes:
         raise ValueError("its patterns take too long on a short text")
     return budget

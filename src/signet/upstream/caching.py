@@ -135,7 +135,7 @@ class CachingUpstream:
         return response
 
     def _keep(self, key: _Key, response: UpstreamResponse, now_s: float) -> None:
-        """Keep a response as the newest one; drop expired responses, and the oldest where there is no room."""
+        """Keep a response as the newest one; drop expired responses, then the oldest until there is room."""
         self._drop(key)
         self._cache[key] = now_s + self._spec.cache_s, response
         self._body_bytes += len(response.body)

@@ -1,7 +1,7 @@
 """A rate limiter: the least time between the starts of two requests to one service.
 
-Callers wait in turns: one with many requests delays another by one of them. A caller that waits for a slot can be told
-how many requests are ahead.
+Callers take turns, however many requests each of them has waiting. A message to a waiting caller says how many requests
+are ahead of its own.
 """
 
 from __future__ import annotations
