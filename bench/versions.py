@@ -2,8 +2,9 @@
 
     old ─ new ─ new ─ old ─ old ─ new …   one window each; neighbours are a pair, and each pair gives one ratio
 
-Both servers run all the time on one core, and the load on another. A slow moment of the machine hits both windows of a
-pair, and the median of the ratios and their interquartile range show what is left of it.
+Both servers run on one core, and the load on another. A slow moment of the machine hits both windows of a pair, and the
+median of the ratios and their interquartile range show what is left of it. Where a process happens to lie in memory
+makes it up to 3 % faster or slower for as long as it lives, so both servers are started anew every few pairs.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from bench.pipe import opened
 from bench.process import client_core, pinned, serving
 from bench.startup import start_ms
 
-__all__ = ["Paired", "main", "paired", "table"]
+__all__ = ["Paired", "main", "ratios_of", "table"]
 
 PAIRS = 30
+PAIRS_OF_A_START = 5
+"""The pairs after which both servers are started anew."""
 WINDOW_S = 0.2
 CONNECTIONS = (1, 16)
 MAX_CALLS = 200_000
@@ -69,7 +72,7 @@ def table(rows: Iterable[Paired]) -> str:
     return "\n".join([*head, *(row.line() for row in rows)])
 
 
-def paired(name: str, old: Window, new: Window, pairs: int) -> Paired:
+def ratios_of(old: Window, new: Window, pairs: int) -> list[float]:
     """Measure pairs of windows; in every second pair the new one comes first."""
     for _ in range(WARM_WINDOWS):
         old(), new()
@@ -81,33 +84,44 @@ def paired(name: str, old: Window, new: Window, pairs: int) -> Paired:
             theirs, ours = old(), new()
         ratios.append(ours / theirs)
         gc.collect()
-    return Paired(name, ratios)
+    return ratios
 
 
-def rows_of(road: Road, pair: Sequence[Checkout], pairs: int, window_s: float) -> Iterator[Paired]:
-    """Start the servers of a road and measure its rows: one call at a time, and many."""
+def rows_of(road: Road, pair: Sequence[Checkout], pairs: int, window_s: float) -> list[Paired]:
+    """Measure the rows of a road, one call at a time and many, with servers that are started anew every few pairs."""
+    found: dict[str, list[float]] = {}
+    for begun in range(0, pairs, PAIRS_OF_A_START):
+        count = min(PAIRS_OF_A_START, pairs - begun)
+        with contextlib.ExitStack() as stack:
+            for name, windows in _windows_of(road, pair, window_s, stack):
+                found.setdefault(f"{road.name}, {name}", []).extend(ratios_of(*windows, count))
+    return [Paired(name, ratios) for name, ratios in found.items()]
+
+
+def _windows_of(
+    road: Road, pair: Sequence[Checkout], window_s: float, stack: contextlib.ExitStack
+) -> Iterator[tuple[str, list[Window]]]:
+    """Start the servers of a road, and yield the windows of each of its rows; a connection lasts for one row."""
     servers = [road.server(checkout) for checkout in pair]
-    with contextlib.ExitStack() as stack:
-        if not road.path:
-            call = Call.of(SMALL)
-            pipes = [stack.enter_context(opened(server)) for server in servers]
-            alone = [lambda pipe=pipe: _per_s(pipe.sequence(call, window_s, MAX_CALLS)) for pipe in pipes]
-            yield paired(f"{road.name}, one at a time", *alone, pairs)
-            many = [lambda pipe=pipe: pipe.flood(call, IN_FLIGHT, window_s, MAX_CALLS).per_s for pipe in pipes]
-            yield paired(f"{road.name}, {IN_FLIGHT} in flight", *many, pairs)
-            return
-        ports = [stack.enter_context(serving(server)) for server in servers]
-        for connections in CONNECTIONS:
-            with contextlib.ExitStack() as links:
-                loads = [links.enter_context(contextlib.closing(load_of(road, port, connections))) for port in ports]
-                windows = [lambda load=load: load.run(window_s, MAX_CALLS).per_s for load in loads]
-                yield paired(f"{road.name}, {connections} connections", *windows, pairs)
+    if not road.path:
+        call = Call.of(SMALL)
+        pipes = [stack.enter_context(opened(server)) for server in servers]
+        yield "one at a time", [lambda pipe=pipe: _per_s(pipe.sequence(call, window_s, MAX_CALLS)) for pipe in pipes]
+        many = [lambda pipe=pipe: pipe.flood(call, IN_FLIGHT, window_s, MAX_CALLS).per_s for pipe in pipes]
+        yield f"{IN_FLIGHT} in flight", many
+        return
+    ports = [stack.enter_context(serving(server)) for server in servers]
+    for connections in CONNECTIONS:
+        with contextlib.ExitStack() as links:
+            loads = [links.enter_context(contextlib.closing(load_of(road, port, connections))) for port in ports]
+            windows = [lambda load=load: load.run(window_s, MAX_CALLS).per_s for load in loads]
+            yield f"{connections} connections", windows
 
 
 def starts(pair: Sequence[Checkout], pairs: int) -> Paired:
     """Measure starts of `signet stdio`."""
     servers = [Contender(checkout.name, checkout.command("stdio"), ()) for checkout in pair]
-    return paired(START, *(lambda server=server: 1 / start_ms(server) for server in servers), pairs)
+    return Paired(START, ratios_of(*(lambda server=server: 1 / start_ms(server) for server in servers), pairs))
 
 
 def _per_s(taken: Sequence[int]) -> float:

@@ -8,7 +8,7 @@ from bench.checkouts import ROADS, Checkout
 from bench.contenders import ROOT
 from bench.instructions import Count, table
 from bench.load import last_event
-from bench.versions import Paired, paired
+from bench.versions import Paired, ratios_of
 from bench.versions import table as table_of_windows
 
 CHECKOUT = Checkout("new", ROOT)
@@ -41,10 +41,10 @@ def test_windows_come_in_turns_and_each_pair_gives_one_ratio() -> None:
         seen.append(name)
         return next(values)
 
-    row = paired("stdio", lambda: window("old"), lambda: window("new"), 3)
+    ratios = ratios_of(lambda: window("old"), lambda: window("new"), 3)
 
     assert seen[6:] == ["old", "new", "new", "old", "old", "new"]
-    assert row.ratios == [8 / 7, 9 / 10, 12 / 11]
+    assert ratios == [8 / 7, 9 / 10, 12 / 11]
 
 
 def test_each_road_is_served_by_the_checkout_it_is_measured_in() -> None:

@@ -36,7 +36,7 @@ def test_one_holder_has_all_turns_or_leaves_as_many_as_it_has(reserves: bool, gi
     async def scenario() -> tuple[int, bool, bool]:
         turns = FairTurns("things", 4, reserves=reserves)
         asked = await waiting(turns, *"aaaa")
-        has = turns.of("a"), turns.must_wait("a"), turns.has_room("b")
+        has = turns.of("a"), turns.must_wait("a"), turns.may_have("b")
         for one in asked:
             one.cancel()
         await asyncio.wait(asked)
@@ -49,7 +49,7 @@ def test_holders_that_cannot_be_told_apart_have_all_turns() -> None:
     async def scenario() -> tuple[int, int]:
         turns = FairTurns("things", 4, reserves=True)
         asked = await waiting(turns, *[""] * 5)
-        held = turns.held, turns.waiting
+        held = turns.held, turns.count
         turns.give_back("")
         await asyncio.gather(*asked)
         return held
@@ -108,7 +108,7 @@ def test_a_turn_that_is_left_while_it_comes_goes_to_the_next() -> None:
         await asyncio.gather(*waiting, return_exceptions=True)
         done = [not one.cancelled() for one in waiting]
         turns.give_back("c")
-        return [*done, turns.held == 0, turns.waiting == 0]
+        return [*done, turns.held == 0, turns.count == 0]
 
     assert asyncio.run(scenario()) == [False, False, True, True, True]
 
@@ -125,6 +125,6 @@ def test_many_that_are_cancelled_at_once_leave_nothing(count: int) -> None:
     async def scenario() -> tuple[int, int]:
         turns = FairTurns("things", count, 500)
         await asyncio.gather(*(one(turns, f"holder {number % 7}") for number in range(300)))
-        return turns.held, turns.waiting
+        return turns.held, turns.count
 
     assert asyncio.run(scenario()) == (0, 0)

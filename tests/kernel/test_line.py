@@ -58,7 +58,7 @@ def test_a_holder_that_waits_alone_has_half_and_with_nothing_reserved_all() -> N
         assert line.ready(9) > 0
         counts.append(sum(line.next() is not None for _ in range(9)))
         assert line.ready(9) == 0
-        assert line.take("b") is False
+        assert line.take_at_once("b") is False
 
     assert counts == [2, 4, 4]
 

@@ -155,7 +155,7 @@ def test_a_caller_that_leaves_takes_no_place_along(monkeypatch: pytest.MonkeyPat
         pool.close_later(one)
         await until(lambda: not pool._closing)
 
-        assert (pool._calls.held, pool._calls.waiting) == (0, 0)
+        assert (pool._calls.held, pool._calls.count) == (0, 0)
         await pool.close()
 
     asyncio.run(run())

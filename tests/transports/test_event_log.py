@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 import pytest
@@ -10,10 +11,20 @@ import pytest
 from signet.transports.event_log import Budget, EventLog, parse_id
 
 
+async def follow(log: EventLog, after: int | None = None) -> AsyncGenerator[tuple[int, bytes], None]:
+    """Yield all events, as a connection does."""
+    reader = log.read(after)
+    try:
+        while (found := await log.next(reader)) is not None:
+            yield found
+    finally:
+        log.leave(reader)
+
+
 async def read(log: EventLog, count: int, after: int | None = None) -> list[int]:
     """Return the numbers of the next events."""
     found: list[int] = []
-    async with aclosing(log.follow(after)) as events:
+    async with aclosing(follow(log, after)) as events:
         async for number, _ in events:
             found.append(number)
             if len(found) == count:
@@ -36,7 +47,7 @@ def test_an_event_has_an_id_a_name_and_its_message() -> None:
         log = EventLog("7", Budget())
         log.prime()
         log.end(b"{}")
-        return [event async for _, event in log.follow()]
+        return [event async for _, event in follow(log)]
 
     assert asyncio.run(act()) == [
         b"id: 7-1\r\nretry: 1000\r\ndata: \r\n\r\n",
@@ -49,7 +60,7 @@ def test_nothing_follows_the_end() -> None:
         log = EventLog("7", Budget())
         log.end(b"a")
         log.push(b"b")
-        return [number async for number, _ in log.follow()]
+        return [number async for number, _ in follow(log)]
 
     assert asyncio.run(act()) == [1]
 
@@ -62,7 +73,7 @@ def test_the_oldest_events_make_room() -> None:
         for _ in range(10):
             large.push(b"x" * 300_000)
         many.end()
-        return [number async for number, _ in many.follow()], budget.held_bytes, large.last
+        return [number async for number, _ in follow(many)], budget.held_bytes, large.last
 
     numbers, held, last = asyncio.run(act())
 
@@ -76,7 +87,7 @@ def test_a_reply_larger_than_the_bound_is_kept_for_its_reader() -> None:
         log = EventLog("1", Budget())
         log.push(b"early")
         log.end(b"x" * 3_000_000)
-        return [len(event) async for _, event in log.follow()]
+        return [len(event) async for _, event in follow(log)]
 
     assert asyncio.run(act()) == [3_000_000 + len("id: 1-2\r\nevent: message\r\ndata: \r\n\r\n")]
 
@@ -96,7 +107,7 @@ def test_where_all_logs_hold_too_much_only_what_is_about_to_be_read_is_kept() ->
         left.push(b"x")
         held = budget.held_bytes
         awaited.end(b"y")
-        return freed, held, [number async for number, _ in awaited.follow()]
+        return freed, held, [number async for number, _ in follow(awaited)]
 
     freed, held, numbers = asyncio.run(act())
 
@@ -138,9 +149,9 @@ def test_a_reader_whose_place_was_taken_leaves_the_new_one_alone() -> None:
     async def act() -> list[bool]:
         log = EventLog("1", Budget())
         log.push(b"x")
-        old = log.follow()
+        old = follow(log)
         await anext(old)
-        new = log.follow(after=0)
+        new = follow(log, after=0)
         await anext(new)
         await old.aclose()
         found = [log.has_reader]

@@ -23,6 +23,20 @@ def in_loop(act: Any) -> Any:
     return asyncio.run(bounded())
 
 
+def reading(session: HttpSession) -> asyncio.Future[Any]:
+    """Read the standing stream of a session until the reader is cancelled."""
+    log = session.standing
+    reader = log.read()
+
+    async def read() -> None:
+        try:
+            await log.next(reader)
+        finally:
+            log.leave(reader)
+
+    return asyncio.ensure_future(read())
+
+
 def opened(table: SessionTable, caller: Caller) -> HttpSession:
     session = table.open(caller)
     assert session is not None
@@ -59,7 +73,7 @@ def test_a_session_in_use_makes_no_room() -> None:
     async def act() -> tuple[bool, bool]:
         table = SessionTable(SessionLimits(per_owner=2))
         busy, idle = opened(table, at("a")), opened(table, at("a"))
-        reader = asyncio.ensure_future(anext(busy.standing.follow()))
+        reader = reading(busy)
         await asyncio.sleep(0)
         opened(table, at("a"))
         found = busy.is_over, idle.is_over
@@ -77,7 +91,7 @@ def test_where_the_one_who_has_most_uses_all_the_one_who_has_most_beside_it_make
         table = SessionTable(SessionLimits(sessions=6, per_owner=3))
         alice = opened(table, at("alice"))
         busy = [opened(table, at("mallory")) for _ in range(3)]
-        readers = [asyncio.ensure_future(anext(session.standing.follow())) for session in busy]
+        readers = [reading(session) for session in busy]
         idle = [opened(table, at("mallory's second")) for _ in range(2)]
         await asyncio.sleep(0)
         for address in ("another", "another", "mallory's second"):
@@ -94,7 +108,7 @@ def test_where_the_one_who_has_most_uses_all_the_one_who_has_most_beside_it_make
 def test_where_all_are_in_use_there_is_none_to_be_had() -> None:
     async def act() -> object:
         table = SessionTable(SessionLimits(per_owner=1))
-        reader = asyncio.ensure_future(anext(opened(table, at("a")).standing.follow()))
+        reader = reading(opened(table, at("a")))
         await asyncio.sleep(0)
         found = table.open(at("a"))
         await table.close()
@@ -156,7 +170,7 @@ def test_sessions_are_swept_again_and_again() -> None:
     async def act() -> int:
         table = SessionTable(SessionLimits(sweep_s=0.001, idle_s=0))
         session = opened(table, at("a"))
-        reader = asyncio.ensure_future(anext(session.standing.follow()))
+        reader = reading(session)
         await asyncio.sleep(0)
         opened_s = session.used_s
         async with asyncio.timeout(PATIENCE_S):
@@ -176,7 +190,7 @@ def test_the_limits_of_standing_streams_hold_for_one_owner_and_for_all() -> None
         a, again, b, c = (opened(table, at(name)) for name in ("a", "a", "b", "c"))
         found, readers = [table.may_stand(a)], []
         for session in (a, b):
-            readers.append(asyncio.ensure_future(anext(session.standing.follow())))
+            readers.append(reading(session))
             await asyncio.sleep(0)
             found += [table.may_stand(one) for one in (a, again, b, c)]
         await table.close()

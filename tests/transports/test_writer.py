@@ -120,21 +120,49 @@ def test_what_was_written_in_a_turn_goes_before_all_else_and_nowhere_once_the_co
 
 @pytest.mark.parametrize(
     ("version", "expected"),
-    [("1.1", [b"5\r\nfirst\r\n", b"6\r\nsecond\r\n", b"0\r\n\r\n"]), ("1.0", [b"first", b"second"])],
+    [
+        ("1.1", [b"5\r\nfirst\r\n6\r\nsecond\r\n", b"5\r\nthird\r\n0\r\n\r\n"]),
+        ("1.0", [b"firstsecond", b"third"]),
+    ],
 )
-def test_a_stream_is_written_piece_by_piece(version: str, expected: list[bytes]) -> None:
+def test_the_short_pieces_of_a_stream_that_come_in_one_turn_are_one_write(version: str, expected: list[bytes]) -> None:
     async def events() -> AsyncGenerator[bytes, None]:
         yield b"first"
         yield b"second"
+        await asyncio.sleep(0)
+        yield b"third"
 
     async def scenario() -> list[bytes]:
         wire = Wire()
         writer = HttpWriter(wire, Slots(ConnectionLimits()))
         pieces = events()
         await writer.stream(request(version=version), Response(200, events=pieces), pieces, keep_alive=False)
+        await asyncio.sleep(0)
         return wire.writes
 
-    assert asyncio.run(scenario())[1:] == expected
+    first, *others = asyncio.run(scenario())
+    head, _, body = first.partition(b"\r\n\r\n")
+
+    assert head.startswith(b"HTTP/1.1 200 OK")
+    assert [body, *others] == expected
+
+
+def test_a_large_piece_of_a_stream_comes_behind_what_was_written_before() -> None:
+    async def events() -> AsyncGenerator[bytes, None]:
+        yield b"small"
+        yield b"x" * 16_385
+        yield b"last"
+
+    async def scenario() -> bytes:
+        wire = Wire()
+        writer = HttpWriter(wire, Slots(ConnectionLimits()))
+        pieces = events()
+        await writer.stream(request(), Response(200, events=pieces), pieces, keep_alive=False)
+        await asyncio.sleep(0)
+        return b"".join(wire.writes).partition(b"\r\n\r\n")[2]
+
+    large = b"4001\r\n" + b"x" * 16_385
+    assert asyncio.run(scenario()) == b"5\r\nsmall\r\n" + large + b"\r\n4\r\nlast\r\n0\r\n\r\n"
 
 
 def test_a_stream_waits_for_a_client_that_does_not_read_and_is_closed_with_it() -> None:
@@ -161,11 +189,12 @@ def test_a_stream_waits_for_a_client_that_does_not_read_and_is_closed_with_it() 
             counts.append(len(wire.writes))
         writer.resume()
         writer.pause()
-        await asyncio.sleep(0)
-        counts.append(len(wire.writes))
+        for _ in range(2):
+            await asyncio.sleep(0)
+            counts.append(len(wire.writes))
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         return counts
 
-    assert asyncio.run(scenario()) == [2, 2, 3]
+    assert asyncio.run(scenario()) == [0, 1, 1, 2]
     assert closed == ["closed"]

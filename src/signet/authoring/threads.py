@@ -209,7 +209,7 @@ class Threads:
         """Return the next job; without one the thread is at work no longer."""
         with self._lock:
             new, jobs = self._new, self._jobs
-            if new and not jobs.count and jobs.take(new[0].holder):
+            if new and not jobs.count and jobs.take_at_once(new[0].holder):
                 # The quick way: the queue is empty, and the first that came may begin.
                 job: Job | None = new.popleft()
             else:

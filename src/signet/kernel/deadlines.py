@@ -38,13 +38,18 @@ class Deadlines:
         """Each wait and when it is over, in the order of both."""
         self._has_timer = False
 
-    def wait_for(self, task: asyncio.Future[object]) -> asyncio.Future[None]:
-        """Return a future that is done when a task ends or its time is over; `asyncio.wait` costs twice."""
+    def begin(self) -> asyncio.Future[None]:
+        """Return a future that is done when its time is over, unless it was ended before."""
         wait: asyncio.Future[None] = self.loop.create_future()
         over_s = self._waits[wait] = self.loop.time() + self._timeout_s
         if not self._has_timer:
             self._has_timer = True
             self.loop.call_at(over_s, self._end_overdue)
+        return wait
+
+    def wait_for(self, task: asyncio.Future[object]) -> asyncio.Future[None]:
+        """Return a future that is done when a task ends or its time is over; `asyncio.wait` costs twice."""
+        wait = self.begin()
 
         def end(_: object) -> None:
             if not wait.done():

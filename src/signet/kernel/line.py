@@ -117,7 +117,7 @@ class Line(Generic[T]):
                 return limit
         return count
 
-    def take(self, holder: str) -> bool:
+    def take_at_once(self, holder: str) -> bool:
         """Give a holder one more without a wait if the queue is empty and it may have it; return whether it has it."""
         shares = self._shares
         if self.count or (shares.held and not self.may_have(holder)):

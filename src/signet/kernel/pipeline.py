@@ -201,17 +201,17 @@ class Pipeline:
             fault = tool.adapt_fault(fault).at("input")
             if enforces:
                 return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation, ignored=ignored)
-        if (ignored or not enforces) and not tool.relays:
+        if tool.relays and isinstance(arguments, tool.args):
+            return PreparedCall(call, tool, io, arguments, shadow_violation or fault, ignored)
+        if ignored or not enforces:
             arguments = without_unknown(arguments, tool.args)
         try:
             # Not strict: JSON Schema takes 10.0 as an integer, and the contract has refused all other coercions.
             args = msgspec.convert(arguments, tool.args, strict=tool.is_strict)
         except msgspec.ValidationError as error:
             args = tool.read_again(arguments, error, is_lax=not enforces)
-            if isinstance(args, msgspec.ValidationError):
-                # Arguments of the wrong type cannot be passed to the tool, whether the contract is enforced or not.
-                wrong = _wrong_type(tool, args)
-                return Outcome(call, tool, fault=wrong, shadow_violation=shadow_violation, ignored=ignored)
+            unread = Outcome(call, tool, shadow_violation=shadow_violation, ignored=ignored)
+            return _wrong_type(unread, args) or PreparedCall(call, tool, io, args, shadow_violation or fault, ignored)
         return PreparedCall(call, tool, io, args, shadow_violation or fault, ignored)
 
     def _tool_of(self, call: Call) -> Tool | None:
@@ -385,10 +385,14 @@ class Pipeline:
         return outcome
 
 
-def _wrong_type(tool: Tool, error: msgspec.ValidationError) -> Fault:
+def _wrong_type(unread: Outcome, args: object) -> Outcome | None:
+    """Return the outcome of arguments of the wrong type, which no tool can take, whatever is enforced; else None."""
+    if not isinstance(args, msgspec.ValidationError) or unread.tool is None:
+        return None
     from .places import place_of_type
 
-    return tool.adapt_fault(bad_arguments(tool.name, [place_of_type(error)])).at("input")
+    fault = bad_arguments(unread.tool.name, [place_of_type(args)])
+    return msgspec.structs.replace(unread, fault=unread.tool.adapt_fault(fault).at("input"))
 
 
 def _broken_input(tool: Tool, contract: Contract, arguments: object) -> Fault | None:

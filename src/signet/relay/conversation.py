@@ -6,7 +6,7 @@ The caller may be asked on the way, in either era; what it answers goes to the s
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -35,7 +35,7 @@ from .dialogue import Answer, Dialogue, Exchange, LostError, Question
 from .messages import error_object, members, text_of
 from .tasks import Tasks
 
-__all__ = ["LEVELS", "Conversations", "reply_to"]
+__all__ = ["LEVELS", "Conversations", "goes_on", "reply_to"]
 
 MAX_ROUNDS: Final = 10
 """How often a server of the modern era may ask in one call."""
@@ -67,7 +67,7 @@ class Conversations:
         self.levels: dict[str, str] = {}
         """The log level that each session asked for."""
 
-    async def converse(
+    def converse(
         self,
         dialogue: Dialogue,
         method: str,
@@ -76,17 +76,48 @@ class Conversations:
         more: Mapping[str, Any] | None,
         *,
         param_headers: tuple[tuple[str, str], ...] = (),
-    ) -> Answer:
+    ) -> Coroutine[Any, Any, Answer]:
         """Return the server's answer to a request of a caller; raise LostError if the server is gone before it.
 
         `param_headers` repeat arguments over HTTP.
         """
-        if not dialogue.modern:
-            if _state_of(caller):
-                why = "the requestState is not known any more, and the call may have happened: begin without it"
-                raise Fault(Code.INVALID_INPUT, why, as_tool_result=False)
-            exchange = await self._start_in_handshake(dialogue, method, raw, caller, more)
-            return await self.go_on(exchange, caller)
+        if dialogue.modern:
+            return self._in_modern(dialogue, method, raw, caller, more, param_headers=param_headers)
+        return self._in_handshake(dialogue, method, raw, caller, more)
+
+    async def _in_handshake(
+        self, dialogue: Dialogue, method: str, raw: Raw, caller: RpcRequest | None, more: Mapping[str, Any] | None
+    ) -> Answer:
+        """Make a request; those for a tool that may have asked one at a time: only so it is known whom it asks."""
+        if goes_on(caller):
+            why = "the requestState is not known any more, and the call may have happened: begin without it"
+            raise Fault(Code.INVALID_INPUT, why, as_tool_result=False)
+        self._set_level(dialogue, caller)
+        name = name_in(raw, caller, more) if method in ASKING else ""
+        is_quiet = not self._is_shared or (method, name) in dialogue.quiet
+        turn_of = None if is_quiet else await _turn(dialogue, method, name, caller)
+        exchange = dialogue.start(method, raw, caller, more=more)
+        exchange.name = name
+        if turn_of is not None:
+            exchange.is_serial, exchange.turn_of = True, turn_of
+            exchange.reply.add_done_callback(lambda _: exchange.end_turn())
+        if not is_quiet:
+            exchange.reply.add_done_callback(partial(_quiet, exchange))
+        if method not in ASKING or (caller is not None and not caller.era.modern):
+            return await reply_to(exchange)
+        return await self.go_on(exchange, caller)
+
+    async def _in_modern(
+        self,
+        dialogue: Dialogue,
+        method: str,
+        raw: Raw,
+        caller: RpcRequest | None,
+        more: Mapping[str, Any] | None,
+        *,
+        param_headers: tuple[tuple[str, str], ...],
+    ) -> Answer:
+        """Make a request, once more with each of its caller's answers."""
         meta = dialogue.modern_meta(_capabilities_of(caller), self.level_of(caller))
         for number in range(MAX_ROUNDS):
             exchange = dialogue.start(method, raw, caller, meta=meta, more=more, param_headers=param_headers)
@@ -140,34 +171,10 @@ class Conversations:
                 pending.cancel()
         return answers
 
-    async def _start_in_handshake(
-        self, dialogue: Dialogue, method: str, raw: Raw, caller: RpcRequest | None, more: Mapping[str, Any] | None
-    ) -> Exchange:
-        """Send a request; those for a tool that may have asked one at a time: only so it is known whom it asks."""
-        self._set_level(dialogue, caller)
-        name = name_in(raw, caller, more) if method in ASKING else ""
-        is_serial = self._is_shared and may_have_asked(dialogue, method, name)
-        if is_serial:
-            holder = holder_now() if caller is None else caller.channel.caller.holder
-            await dialogue.turn.take(holder)
-            if not may_have_asked(dialogue, method, name):  # it has answered without a question meanwhile
-                is_serial = False
-                dialogue.turn.give_back(holder)
-        exchange = dialogue.start(method, raw, caller, more=more)
-        exchange.name = name
-        if is_serial:
-            exchange.is_serial, exchange.turn_of = True, holder
-            exchange.reply.add_done_callback(lambda _: exchange.end_turn())
-        if self._is_shared and (method, name) not in dialogue.quiet:
-            exchange.reply.add_done_callback(partial(_quiet, exchange))
-        return exchange
-
     async def go_on(self, exchange: Exchange, caller: RpcRequest | None) -> Answer:
         """Return the reply to a request, or the questions that its caller has to answer first."""
         dialogue = exchange.dialogue
         exchange.request = caller
-        if exchange.method not in ASKING or (caller is not None and not caller.era.modern):
-            return await reply_to(exchange)
         # The caller cannot be asked before this request is answered.
         exchange.asked = asyncio.Event()
         if exchange.questions:
@@ -191,11 +198,11 @@ class Conversations:
         dialogue.forget(exchange, "the caller cannot be asked")
         return Answer(Raw(encode({"resultType": "input_required", "inputRequests": questions})))
 
-    async def resumed(self, caller: RpcRequest | None) -> Exchange | None:
+    async def resumed(self, caller: RpcRequest) -> Exchange | None:
         """Return the held call that a request goes on with; raise Fault if it is not the caller's."""
         state = _state_of(caller)
-        held = self.rounds.find(state, caller) if state and caller is not None else None
-        if held is None or caller is None:
+        held = self.rounds.find(state, caller)
+        if held is None:
             return None
         if held.is_serial:
             await held.take_turn()
@@ -296,11 +303,28 @@ class Conversations:
             dialogue.start("logging/setLevel", encode({"level": level}))
 
 
-def _state_of(caller: RpcRequest | None) -> str:
-    """Return the state with which a caller of the modern era goes on with a call; empty if there is none."""
+def goes_on(caller: RpcRequest | None) -> bool:
+    """Return whether a caller of the modern era goes on with a call."""
     if caller is None or not caller.era.modern or b"requestState" not in bytes(caller.raw):
-        return ""
+        return False
+    return _state_of(caller) != ""
+
+
+def _state_of(caller: RpcRequest) -> str:
     return text_of(members(caller.raw).get("requestState"))
+
+
+async def _turn(dialogue: Dialogue, method: str, name: str, caller: RpcRequest | None) -> str | None:
+    """Wait for a turn if a request may be asked something, and return whose it is; None if it needs none."""
+    if not may_have_asked(dialogue, method, name):
+        return None
+    holder = holder_now() if caller is None else caller.channel.caller.holder
+    await dialogue.turn.take(holder)
+    if may_have_asked(dialogue, method, name):
+        return holder
+    # It has answered without a question meanwhile.
+    dialogue.turn.give_back(holder)
+    return None
 
 
 def _quiet(exchange: Exchange, reply: asyncio.Future[Answer]) -> None:

@@ -207,8 +207,9 @@ def error_object(code: int, message: str, data: object = None) -> bytes:
 
 def number_of(given: object) -> int:
     """Return the id of ours that a reply repeats, by servers that write 1.0 for 1 too; else 0."""
-    is_number = isinstance(given, int | float) and not isinstance(given, bool)
-    return int(given) if is_number and given == given // 1 else 0  # type: ignore[operator]
+    if type(given) is int:
+        return given
+    return int(given) if isinstance(given, float) and given.is_integer() else 0
 
 
 def is_a(kind: type, value: Raw | None) -> bool:

@@ -187,7 +187,7 @@ class Pool:
 
     async def _begin_session(self, begin: Begin, holder: str) -> Dialogue:
         """Begin the dialogue of a session as soon as its holder has a place for it."""
-        if not self._sessions.has_room(holder):
+        if not self._sessions.may_have(holder):
             mine = [key for key, opened in self._open.items() if self._holders.get(opened) == holder]
             idle = next((key for key in mine if _is_idle(self._open[key])), None)
             if idle is not None:

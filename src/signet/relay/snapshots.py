@@ -113,5 +113,8 @@ def introduction_of(dialogue: Dialogue) -> Snapshot:
 
 def server_info(dialogue: Dialogue) -> Raw:
     """Return how a server names itself, in either era."""
+    told = dialogue.hello.get("serverInfo")
+    if told:
+        return told
     about = members(dialogue.hello.get("_meta")).get("io.modelcontextprotocol/serverInfo")
-    return dialogue.hello.get("serverInfo") or about or Raw(b'{"name":"","version":""}')
+    return about or Raw(b'{"name":"","version":""}')

@@ -22,7 +22,7 @@ from signet.lock.snapshot import Snapshot
 
 from .attribution import holder_of, session_of
 from .blocking import BeingCompared, Blocked, check_lock
-from .conversation import Conversations, reply_to
+from .conversation import Conversations, goes_on, reply_to
 from .declared_names import DeclaredNames
 from .dialogue import Answer, Dialogue, Exchange, Hooks, LostError
 from .learned import learned_outputs
@@ -257,20 +257,21 @@ class WrappedServer:
         """
         if caller is not None:
             raw = sent_params(method, raw, caller.params)
-        held = await self.conversations.resumed(caller)
+        held = await self.conversations.resumed(caller) if caller is not None and goes_on(caller) else None
         if held is not None:
             return await self._go_on(held, method, caller, may_repeat=may_repeat)
-        holder = await self._enter(caller)
+        holder = _holder_of(caller)
+        if not self._turns.take_at_once(holder):
+            await self._wait_for_turn(holder)
         try:
             for is_last in (False, True):
-                dialogue = await self._dialogue_for(caller)
+                dialogue = self._running(caller) or await self._dialogue_for(caller)
                 try:
                     if self.pinned is not None:
                         await self._heed_lock(self.pinned, dialogue, method, raw, more, holder=holder)
-                    answering = self.conversations.converse(
+                    answer = await self.conversations.converse(
                         dialogue, method, raw, caller, more, param_headers=param_headers
                     )
-                    answer = await answering
                     return answer if self.pinned is None else _as_pinned(answer, self.pinned), dialogue
                 except LostError as error:
                     if is_last or (error.was_sent and not may_repeat):
@@ -315,16 +316,19 @@ class WrappedServer:
             self._singles.discard(dialogue)
             self.pool.close_later(dialogue)
 
-    async def _enter(self, caller: RpcRequest | None) -> str:
-        """Wait for a turn, and return whose it is; refuse where too many wait already."""
-        turns, holder = self._turns, holder_now() if caller is None else caller.channel.caller.holder
-        if turns.take_at_once(holder):
-            return holder
+    async def _wait_for_turn(self, holder: str) -> None:
+        """Wait for a turn; refuse where too many wait already."""
+        turns = self._turns
         if turns.must_wait(holder) and not turns.may_wait(holder):
-            message = f"{turns.waiting} requests wait for {self.name} already: ask again when one has ended"
+            message = f"{turns.count} requests wait for {self.name} already: ask again when one has ended"
             raise Fault(Code.INTERNAL_ERROR, message, name="TOO_MANY_CALLS", status=503, as_tool_result=False)
         await turns.take(holder)
-        return holder
+
+    def _running(self, caller: RpcRequest | None) -> Dialogue | None:
+        """Return the instance for a request, if it is one that is kept and runs."""
+        owner = session_of(caller)
+        is_kept = self.spec.pool == "shared" or (self.spec.pool == "session" and owner)
+        return self.pool.ready(owner) if is_kept else None
 
     async def _dialogue_for(self, caller: RpcRequest | None) -> Dialogue:
         """Return the instance for a request; a caller without a session shares none with others that have none."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable
-from contextlib import aclosing
 from time import monotonic
 from typing import Final
 
@@ -22,7 +21,7 @@ from signet.kernel.protocol import HANDSHAKE_VERSIONS
 from signet.kernel.server import HTTP_MCP, ClientChannel, Pending, Server
 from signet.kernel.wire import Reply, failure
 
-from .event_log import RESUMABLE_SINCE, EventLog, parse_id
+from .event_log import COMMENT, RESUMABLE_SINCE, EventLog, parse_id
 from .http import STREAM, head_of, to_response
 from .messages import JSON, Fields, Request, Response, preflight
 from .sessions import STANDING, CallStream, HttpSession, SessionTable
@@ -118,7 +117,7 @@ class SessionDoor:
         The slug of a tool, which scopes name, is known once its server has listed it.
         """
         principal, relay = request.caller.principal, self._server.relay
-        return relay is not None and not relay.is_ready and principal is not None and not principal.may_call_all
+        return principal is not None and not principal.may_call_all and relay is not None and not relay.is_ready
 
     def _get(self, request: Request, session: HttpSession) -> Response:
         if EVENT_STREAM not in request.headers.get("accept", ""):
@@ -176,25 +175,32 @@ async def _await_first(request: Request, session: HttpSession, stream: CallStrea
 async def _events(request: Request, stream: CallStream, after: int | None = None) -> AsyncGenerator[bytes, None]:
     """Yield the events of a call; a client that leaves before the reply may come back for the rest."""
     stream.stream()
+    log = stream.log
+    reader = log.read(after)
     try:
-        async with aclosing(stream.log.follow(after)) as events:
-            async for number, event in events:
-                if number == stream.log.last and stream.reply is not None:
-                    request.is_answered, request.outcome = True, stream.reply.outcome
-                yield event
+        while (found := await log.next(reader)) is not None:
+            number, event = found
+            if number == log.last and stream.reply is not None:
+                request.is_answered, request.outcome = True, stream.reply.outcome
+            yield event
     finally:
+        log.leave(reader)
         stream.unread_since_s = monotonic()
 
 
 async def _stand(session: HttpSession, after: int | None, limit_s: float | None) -> AsyncGenerator[bytes, None]:
     """Yield the messages that belong to no call, until the client leaves or its token has to be looked at again."""
     ends_s = None if limit_s is None else monotonic() + limit_s
-    yield b": \r\n\r\n"
-    async with aclosing(session.standing.follow(after)) as events:
-        async for _, event in events:
-            yield event
+    yield COMMENT
+    log = session.standing
+    reader = log.read(after)
+    try:
+        while (found := await log.next(reader)) is not None:
+            yield found[1]
             if ends_s is not None and monotonic() >= ends_s:
                 return
+    finally:
+        log.leave(reader)
 
 
 def _refuse(status: int, message: str, refusal: str, more: Fields = ()) -> Response:

@@ -73,7 +73,10 @@ class UnreadAnswers:
             return
         shares = self.shares
         self._amounts[holding] = holder, amount
-        self._by_holder.setdefault(holder, {})[holding] = None
+        mine = self._by_holder.get(holder)
+        if mine is None:
+            mine = self._by_holder[holder] = {}
+        mine[holding] = None
         shares.hold(holder, amount)
         if shares.held > CROWDED_BYTES and not self._was_crowded:
             self._was_crowded = True

@@ -1,4 +1,4 @@
-"""The writer of one connection's responses: those of a turn of the loop in one write, streams piece by piece."""
+"""The writer of one connection's responses: what is short of a turn of the loop in one write, large pieces alone."""
 
 from __future__ import annotations
 
@@ -88,17 +88,21 @@ class HttpWriter:
             else:
                 self._transport.writelines((head, body))
             return
-        if not self._unsent:
-            self._slots.flush_later(self.flush)
-        self._unsent.append(head + body)
-        self._unsent_bytes += len(head) + len(body)
-        if self._unsent_bytes > MAX_UNSENT_BYTES:
-            self.flush()
+        self._write_later(head + body)
 
     def write_now(self, data: bytes) -> None:
         """Write bytes at once, behind what was written before them."""
         self.flush()
         self._transport.write(data)
+
+    def _write_later(self, data: bytes) -> None:
+        """Write a short piece, together with all others of this turn of the loop."""
+        if not self._unsent:
+            self._slots.flush_later(self.flush)
+        self._unsent.append(data)
+        self._unsent_bytes += len(data)
+        if self._unsent_bytes > MAX_UNSENT_BYTES:
+            self.flush()
 
     def flush(self) -> None:
         """Hand over to the transport what was written in this turn, unless the connection is closed."""
@@ -117,23 +121,23 @@ class HttpWriter:
     ) -> None:
         """Write a response in pieces, as they come; in HTTP/1.0, which has no chunks, the connection's end ends it."""
         chunked = request.version != "1.0"
-        write = self._transport.write
-        self.write_now(response_head(request, response, keep_alive=keep_alive, date=self._slots.date))
+        self._write_later(response_head(request, response, keep_alive=keep_alive, date=self._slots.date))
         self.is_endless = response.is_endless
         async with aclosing(events):
             async for event in events:
                 if len(event) > ONE_WRITE_BYTES:
                     await self._send_large(event, chunked=chunked)
                     continue
-                write(b"%x\r\n%b\r\n" % (len(event), event) if chunked else event)
+                self._write_later(b"%x\r\n%b\r\n" % (len(event), event) if chunked else event)
                 if self._drained is not None:
                     await self._drained
         self.is_endless = False
         if chunked:
-            write(b"0\r\n\r\n")
+            self._write_later(b"0\r\n\r\n")
 
     async def _send_large(self, event: bytes, *, chunked: bool) -> None:
         """Write one event without a copy of it, and wait until the client has taken it."""
+        self.flush()
         if chunked:
             self._transport.write(b"%x\r\n" % len(event))
         self._write_in_pieces(event)

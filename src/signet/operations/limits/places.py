@@ -47,7 +47,7 @@ class Places:
     @property
     def waiting(self) -> int:
         """Return the number of calls in the queue."""
-        return self._turns.waiting
+        return self._turns.count
 
     def sit(self, holder: str) -> bool:
         """Let a call of a holder come in, to a place or to the queue; return False if all its seats are taken.
@@ -69,7 +69,7 @@ class Places:
         if not turns.must_wait(holder):
             await turns.take(holder)
             return True
-        if turns.waiting >= self.limit.queue and (not holder or turns.has(holder)):
+        if turns.count >= self.limit.queue and (not holder or turns.has(holder)):
             return False
         call.context.waiting(lambda: f"waiting for a place: {self.limit.concurrency} calls of the tool run at once")
         try:
