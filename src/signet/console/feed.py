@@ -273,7 +273,8 @@ class Feed:
         caller = call.caller
         # The name of an unknown tool is the caller's text: the record has it without secrets.
         tool = entry.tool.name if entry.tool is not None else record.metadata.tool_id or ""
-        name, exchange = caller.name[:MAX_CALLER_CHARS], caller.request_id[:MAX_CALLER_CHARS]
+        name = "" if caller.principal is None else caller.principal.name[:MAX_CALLER_CHARS]
+        exchange = caller.request_id[:MAX_CALLER_CHARS]
         return UnreadRecord(record, tool, door_of(call.door, caller), name, exchange, entry.ended_s, trouble)
 
     def _feed_record(self, one: UnreadRecord) -> FeedRecord:

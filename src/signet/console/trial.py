@@ -23,4 +23,5 @@ def trial_door(name: str) -> str:
 
 def door_of(door: Door, caller: Caller) -> str:
     """Return a door's name as the console shows it for a caller: a call that tries the door is marked."""
-    return trial_door(door.name) if isinstance(caller, TrialCaller) else door.name
+    # Nearly every caller is no trial: to know that from its type takes half as long as to ask for a subtype.
+    return door.name if type(caller) is Caller or not isinstance(caller, TrialCaller) else trial_door(door.name)

@@ -137,23 +137,13 @@ class Pipeline:
         return self._run(call, shadow_violation, started_s)
 
     def _run(
-        self, call: Call, shadow_violation: Fault | None, started_s: float
+        self, call: Call, shadow_violation: Fault | None, started_s: float, prepared: Prepared | None = None
     ) -> Outcome | Coroutine[Any, Any, Outcome]:
-        try:
-            prepared = self.prepare(call, shadow_violation, 0)
-        except OverBudgetError:
-            return self._run_large(call, shadow_violation, started_s)
-        return self._run_prepared(prepared, started_s)
-
-    async def _run_large(self, call: Call, shadow_violation: Fault | None, started_s: float) -> Outcome:
-        """Run a tool whose arguments take long to be checked, so that it is done in a thread."""
-        if call.context.wait is not None:
-            call.context.wait.now = "checking the arguments"
-        prepared = await in_thread(self.prepare, call, shadow_violation)
-        outcome = self._run_prepared(prepared, started_s)
-        return outcome if isinstance(outcome, Outcome) else await outcome
-
-    def _run_prepared(self, prepared: Prepared, started_s: float) -> Outcome | Coroutine[Any, Any, Outcome]:
+        if prepared is None:
+            try:
+                prepared = self.prepare(call, shadow_violation, 0)
+            except OverBudgetError:
+                return self._run_large(call, shadow_violation, started_s)
         if isinstance(prepared, Outcome):
             return self.notify(prepared, started_s)
         call = prepared.call
@@ -172,6 +162,14 @@ class Pipeline:
         if hasattr(value, "__await__"):
             return self._await_tool(prepared, value, started_s, context.wait or Waiting())
         return self.notify(self.finish(prepared, value), started_s)
+
+    async def _run_large(self, call: Call, shadow_violation: Fault | None, started_s: float) -> Outcome:
+        """Run a tool whose arguments take long to be checked, so that it is done in a thread."""
+        if call.context.wait is not None:
+            call.context.wait.now = "checking the arguments"
+        prepared = await in_thread(self.prepare, call, shadow_violation)
+        outcome = self._run(call, shadow_violation, started_s, prepared)
+        return outcome if isinstance(outcome, Outcome) else await outcome
 
     def prepare(self, call: Call, shadow_violation: Fault | None = None, work: int = THREAD_WORK) -> Prepared:
         """Find the tool and check the arguments against its input contract; ignore those that it does not know.
@@ -222,7 +220,7 @@ class Pipeline:
         if tool is None:
             key = call.tool_key if call.door.by_name else call.tool_key.removeprefix(PREFIX)
             return Outcome(call, None, fault=unknown_tool(key))
-        io = self.registry.compiled(tool.slug)
+        io = self.registry.compiled.get(tool.slug)
         if io is not None:
             return tool, io
         if tool.is_foreign and not work:

@@ -211,7 +211,8 @@ class SchemaRegistry:
         self._tool_roots = (self.schema_root, *tool_roots)
         self._contracts: dict[str, Contract] = {}
         self._bundles: dict[str, Bundle] = {}
-        self._tools: dict[str, ToolIO] = {}
+        self.compiled: dict[str, ToolIO] = {}
+        """Both contracts of each tool that was called, by slug and by canonical id."""
         self._envelope: Contract | None = None
         self._compilers: Mapping[str, Callable[[], ToolIO]] = {}
         self.unchecked: set[tuple[str, str]] = set()
@@ -225,18 +226,14 @@ class SchemaRegistry:
         self._bundles |= bundles
         self._compilers = compilers
         for slug in dropped:
-            self._tools.pop(slug, None)
-            self._tools.pop(PREFIX + slug, None)
+            self.compiled.pop(slug, None)
+            self.compiled.pop(PREFIX + slug, None)
 
     def load_envelope(self) -> Contract:
         """Return the contract of a request envelope."""
         if self._envelope is None:
             self._envelope = self._contract_in("envelope.schema.json")
         return self._envelope
-
-    def compiled(self, slug: str) -> ToolIO | None:
-        """Return both contracts of a tool, if they have been compiled."""
-        return self._tools.get(slug)
 
     def load_tool_io(self, tool_id: str) -> ToolIO:
         """Return both contracts of a tool, which is named by slug or by canonical id.
@@ -245,7 +242,7 @@ class SchemaRegistry:
             KeyError: there is no such tool.
             ValueError: the tool's bundle breaks tool_io.schema.json, or holds a schema that cannot be compiled.
         """
-        io = self._tools.get(tool_id)
+        io = self.compiled.get(tool_id)
         return io if io is not None else self._compile_tool(slug_of(tool_id))
 
     def load_bundle(self, tool_id: str) -> Bundle:
@@ -272,7 +269,7 @@ class SchemaRegistry:
 
     def _compile_tool(self, slug: str) -> ToolIO:
         if slug in self._compilers:
-            io = self._tools[slug] = self._tools[PREFIX + slug] = self._compilers[slug]()
+            io = self.compiled[slug] = self.compiled[PREFIX + slug] = self._compilers[slug]()
             return io
         bundle = self.load_bundle(slug)
         path = f"tools/{slug}.json"
@@ -285,7 +282,7 @@ class SchemaRegistry:
             for side, raw in (("input", bundle.input), ("output", bundle.output))
         )
         io = ToolIO(taken, given, names)
-        self._tools[slug] = self._tools[PREFIX + slug] = io
+        self.compiled[slug] = self.compiled[PREFIX + slug] = io
         return io
 
     def _contract_in(self, path: str) -> Contract:

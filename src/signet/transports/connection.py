@@ -270,15 +270,16 @@ class Connection(Member, asyncio.Protocol):
         self._reader.clear()
         refusal = self._refusal if request is self._admitted else self._app.admit(request)
         self._admitted = self._refusal = None
-        self._answer(request, refusal or self._app.answer(request), keep_alive=keep_alive)
-
-    def _answer(self, request: Request, answer: Answer, *, keep_alive: bool) -> None:
-        """Send an answer, at once if it is whole."""
+        answer = refusal or self._app.answer(request)
         if isinstance(answer, Response) and answer.events is None:
             self._respond(request, answer, keep_alive=keep_alive)
         else:
-            self.work()
-            self._task = self._loop.create_task(self._run(request, answer, keep_alive=keep_alive))
+            self._begin(request, answer, keep_alive=keep_alive)
+
+    def _begin(self, request: Request, answer: Answer, *, keep_alive: bool) -> None:
+        """Begin to send an answer that has to be awaited, or comes in pieces."""
+        self.work()
+        self._task = self._loop.create_task(self._run(request, answer, keep_alive=keep_alive))
 
     def _fail(self, fault: Fault) -> None:
         """Answer with a fault of the connection, and end; only a POST needs a body that is too large."""
@@ -288,8 +289,8 @@ class Connection(Member, asyncio.Protocol):
         if request is None or request.method == "POST" or fault.name != TOO_LARGE:
             self._respond(request, self._app.refuse(request, fault), keep_alive=False)
             return
-        self._reader.clear()
-        self._answer(request, self._refusal or self._app.answer(request), keep_alive=False)
+        self._reader.keep_alive = False
+        self._take(request)
 
     async def _run(self, request: Request, answer: Answer, *, keep_alive: bool) -> None:
         """Await an answer and send it."""
