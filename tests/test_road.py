@@ -38,9 +38,7 @@ INVOKE = (
     b'"params":{"tool":"mcp.tool:plantuml.encode","input":{"plantumlCode":"A"}}}'
 )
 ROAD = [
-    "kernel.pipeline",  # find the tool
-    "kernel.schemas",  # its contracts: the input keeps its own
-    "kernel.pipeline",  # a call that can be made
+    "kernel.pipeline",  # find the tool and its contracts: the input keeps its own, and the call can be made
     "toolsets.plantuml.tools",
     "toolsets.plantuml.encoding",
     "kernel.pipeline",  # the output, as it is written,
@@ -66,7 +64,8 @@ WEB_OUT = [
     "transports.connection",
     "transports.writer",
     "transports.heads",
-    "transports.slots",  # what is written at the end of the turn
+    "transports.writer",  # what is written at the end of the turn
+    "transports.slots",
     "transports.connection",
     "transports.slots",  # the time until the next request
     "transports.connection",
