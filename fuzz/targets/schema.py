@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import random
 import sys
@@ -23,7 +24,9 @@ __all__ = ["TARGET"]
 MAX_S = 0.05
 """The CPU time of one step on the event loop: to compile a schema, to check a value, or to find its places."""
 SLACK = 2.5
-"""The machine and the watch take time too."""
+"""The machine takes time too."""
+TRIES = 3
+"""A step that takes longer than it may is measured again: the machine may have been held for a moment."""
 MAX_MIB = 64
 MAX_VALUE_BYTES = 1 << 20
 MAX_PLACES = 11
@@ -51,50 +54,23 @@ class _Checks:
         except (ValueError, RecursionError):
             return
         watched = sys.gettrace()
-        self._check(schema, value)
+        _check(schema, value)
         sys.settrace(None)
+        # The garbage collector looks at what the check makes, and not at all that the fuzzer keeps.
+        gc.freeze()
         try:
             forget_peak()
             before = peak_memory()
-            slow = self._check(schema, value)
+            took = _fastest(schema, value)
             self.most_mib = max(self.most_mib, (peak_memory() - before) // MIB)
         finally:
+            gc.unfreeze()
             sys.settrace(watched)
         expect(peak_memory() - before <= MAX_MIB * MIB, "a check takes 64 MiB at most", (peak_memory() - before) // MIB)
+        self.longest_s = max(self.longest_s, *took.values())
+        slow = [step for step, took_s in took.items() if took_s > MAX_S * SLACK]
         if slow:
-            raise TooSlow(f"{slow}: one step takes {MAX_S * 1000:g} ms at most")
-
-    def _check(self, schema: Any, value: Any) -> str:
-        """Return the step that took too long, if one did."""
-        start_s = time.thread_time()
-        try:
-            contract = Contract(schema, "")
-        except (ValueError, RecursionError):
-            return self._took("refusing", start_s)
-        slow = self._took("compiling", start_s)
-        start_s = time.thread_time()
-        try:
-            is_valid = contract.is_valid(value, 0)
-        except OverBudgetError:
-            # A thread goes on, part by part.
-            slow = slow or self._took("measuring", start_s)
-            if not contract.is_valid(value):
-                _expect_places(contract, value, contract.places(value))
-            return slow
-        slow = slow or self._took("checking", start_s)
-        if not is_valid:
-            start_s = time.thread_time()
-            places = contract.places(value)
-            slow = slow or self._took("finding places", start_s)
-            _expect_places(contract, value, places)
-        return slow
-
-    def _took(self, step: str, start_s: float) -> str:
-        took_s = time.thread_time() - start_s
-        if sys.gettrace() is not None:
-            return ""
-        self.longest_s = max(self.longest_s, took_s)
-        return step if took_s > MAX_S * SLACK else ""
+            raise TooSlow(f"{slow[0]}: one step takes {MAX_S * 1000:g} ms at most")
 
     def figures(self) -> dict[str, float]:
         """Return what the inputs so far took at most."""
@@ -102,6 +78,44 @@ class _Checks:
             "longest step on the event loop, ms": round(self.longest_s * 1000, 1),
             "most memory, MiB": float(self.most_mib),
         }
+
+
+def _fastest(schema: Any, value: Any) -> dict[str, float]:
+    """Return the CPU seconds of each step, measured again while one of them takes too long."""
+    took = _check(schema, value)
+    for _ in range(TRIES - 1):
+        if max(took.values()) <= MAX_S:
+            break
+        again = _check(schema, value)
+        took = {step: min(took_s, again.get(step, took_s)) for step, took_s in took.items()}
+    return took
+
+
+def _check(schema: Any, value: Any) -> dict[str, float]:
+    """Compile a schema, check a value and find its places; return the CPU seconds of each step on the event loop."""
+    took: dict[str, float] = {}
+    start_s = time.thread_time()
+    try:
+        contract = Contract(schema, "")
+    except (ValueError, RecursionError):
+        return {"refusing": time.thread_time() - start_s}
+    took["compiling"] = time.thread_time() - start_s
+    start_s = time.thread_time()
+    try:
+        is_valid = contract.is_valid(value, 0)
+    except OverBudgetError:
+        # A thread goes on, part by part.
+        took["measuring"] = time.thread_time() - start_s
+        if not contract.is_valid(value):
+            _expect_places(contract, value, contract.places(value))
+        return took
+    took["checking"] = time.thread_time() - start_s
+    if not is_valid:
+        start_s = time.thread_time()
+        places = contract.places(value)
+        took["finding places"] = time.thread_time() - start_s
+        _expect_places(contract, value, places)
+    return took
 
 
 def _expect_places(contract: Contract, value: object, places: list[Any]) -> None:
