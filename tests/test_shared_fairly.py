@@ -45,7 +45,6 @@ ALONE = {
     "console/processes.py": "one thread of a process",
     "engines/javascript_child.py": "one thread of a child",
     "engines/pool.py": "one timer of an engine that is idle",
-    "kernel/fair_turns.py": "a line of whoever makes turns, which have a name",
     "openapi/fetching.py": "the start reads one document in it",
     "operations/access/named_tokens.py": "one thread of a process",
     "operations/store/memory.py": "its buckets and answers are in rows; each upstream caches for itself",

@@ -44,7 +44,7 @@ def test_tools_that_are_listed_no_more_leave_nothing_behind() -> None:
         registry.load_tool_io(one.tool.slug)
 
     assert list(registry._bundles) == ["s.t4"]
-    assert sorted(registry._tools) == sorted(["s.t4", one.tool.id])
+    assert sorted(registry.compiled) == sorted(["s.t4", one.tool.id])
     with pytest.raises(KeyError):
         registry.load_tool_io("s.t0")
 
