@@ -129,6 +129,8 @@ def main():
             value = nested(levels) if got["params"]["name"] == "nested" else {"ran": got["params"]["name"]}
             result = {"content": [{"type": "text", "text": "said"}], "structuredContent": value}
         else:
+            if "id" in got:
+                say({"id": got["id"], "error": {"code": -32601, "message": "Method not found"}})
             continue
         say({"id": got["id"], "result": result})
 
