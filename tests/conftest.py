@@ -126,8 +126,8 @@ def _clear_upstreams() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Return one process more than there are processors: tests wait for processes, heartbeats and time limits too."""
-    return (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1) + 1
+    """Return two processes more than there are processors: tests wait for processes, heartbeats and time limits too."""
+    return (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1) + 2
 
 
 def pytest_configure(config: pytest.Config) -> None:
