@@ -23,5 +23,5 @@ def trial_door(name: str) -> str:
 
 def door_of(door: Door, caller: Caller) -> str:
     """Return a door's name as the console shows it for a caller: a call that tries the door is marked."""
-    # Nearly every caller is no trial: to know that from its type takes half as long as to ask for a subtype.
+    # The exact type is checked first: most callers are not trials, and `isinstance` takes twice as long.
     return door.name if type(caller) is Caller or not isinstance(caller, TrialCaller) else trial_door(door.name)
