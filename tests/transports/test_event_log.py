@@ -8,6 +8,7 @@ from contextlib import aclosing
 
 import pytest
 
+from signet.transports import event_log
 from signet.transports.event_log import Budget, EventLog, parse_id
 
 
@@ -143,6 +144,26 @@ def test_a_forgotten_log_gives_its_bytes_back_and_ends_its_reader() -> None:
 )
 def test_an_event_id_names_its_stream_and_its_number(text: str, found: object) -> None:
     assert parse_id(text) == found
+
+
+def test_a_silent_stream_has_a_comment_now_and_then_and_then_the_next_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_log, "HEARTBEAT_S", 0.01)
+
+    async def act() -> list[object]:
+        log = EventLog("1", Budget())
+        reader = log.read()
+        silent = [await log.next(reader) for _ in range(2)]
+        asyncio.get_running_loop().call_soon(log.push, b"x")
+        while (found := await log.next(reader)) == silent[0]:
+            pass
+        log.end()
+        return [*silent, found, await log.next(reader)]
+
+    first, second, found, last = asyncio.run(act())
+
+    assert first == second == (0, b": \r\n\r\n")
+    assert found == (1, b"id: 1-1\r\nevent: message\r\ndata: x\r\n\r\n")
+    assert last is None
 
 
 def test_a_reader_whose_place_was_taken_leaves_the_new_one_alone() -> None:

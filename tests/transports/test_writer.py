@@ -198,3 +198,32 @@ def test_a_stream_waits_for_a_client_that_does_not_read_and_is_closed_with_it() 
 
     assert asyncio.run(scenario()) == [0, 1, 1, 2]
     assert closed == ["closed"]
+
+
+def test_nothing_of_a_stream_is_written_while_its_client_does_not_read() -> None:
+    async def events() -> AsyncGenerator[bytes, None]:
+        for number in range(3):
+            yield b"event %d" % number
+            await asyncio.sleep(0)
+
+    async def scenario() -> list[int]:
+        wire = Wire()
+        writer = HttpWriter(wire, Slots(ConnectionLimits()))
+        pieces = events()
+        task = asyncio.ensure_future(writer.stream(request(), Response(200, events=pieces), pieces, keep_alive=True))
+        counts = []
+        await asyncio.sleep(0)
+        writer.pause()
+        for _ in range(3):
+            for _ in range(5):
+                await asyncio.sleep(0)
+            counts.append(b"".join(wire.writes).count(b"event"))
+            writer.resume()
+            await asyncio.sleep(0)
+            writer.pause()
+        writer.resume()
+        await task
+        await asyncio.sleep(0)
+        return [*counts, b"".join(wire.writes).count(b"event")]
+
+    assert asyncio.run(scenario()) == [1, 2, 3, 3]

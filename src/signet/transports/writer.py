@@ -125,12 +125,12 @@ class HttpWriter:
         self.is_endless = response.is_endless
         async with aclosing(events):
             async for event in events:
-                if len(event) > ONE_WRITE_BYTES:
-                    await self._send_large(event, chunked=chunked)
-                    continue
-                self._write_later(b"%x\r\n%b\r\n" % (len(event), event) if chunked else event)
                 if self._drained is not None:
                     await self._drained
+                if len(event) > ONE_WRITE_BYTES:
+                    await self._send_large(event, chunked=chunked)
+                else:
+                    self._write_later(b"%x\r\n%b\r\n" % (len(event), event) if chunked else event)
         self.is_endless = False
         if chunked:
             self._write_later(b"0\r\n\r\n")
