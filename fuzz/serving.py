@@ -14,7 +14,7 @@ from signet.app import build_server
 from signet.authoring.declaration import ToolsetDeclaration, tool
 from signet.authoring.toolset import build_toolset
 from signet.kernel.server import Server
-from signet.settings import Settings
+from signet.settings.model import Settings
 
 from .target import TooSlow, Violation, expect
 from .watch import WatchedSelector

@@ -210,7 +210,7 @@ async def walk(subject: str) -> str:
 async def run_again(subject: str) -> AsyncIterator[bytes]:
     """Build a server, or call the tool through a door, again and again, and yield the replies."""
     from signet import app
-    from signet.settings import Settings
+    from signet.settings.model import Settings
 
     while subject == COMPOSITION:
         app.build_server(Settings.read({}, {}))

@@ -23,7 +23,7 @@ from signet.commands.cli import parser
 from signet.kernel.errors import TABLE, ErrorRow
 from signet.kernel.schemas import SchemaRegistry, schema_of
 from signet.kernel.tools import Tool
-from signet.settings import FILE_SUFFIX, PREFIX, known_settings, variable_of
+from signet.settings.model import FILE_SUFFIX, PREFIX, known_settings, variable_of
 from signet.transports.openapi import DOOR_ERRORS, PRIVATE_ERRORS
 
 READS_NO_ENVIRONMENT = tuple(

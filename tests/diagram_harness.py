@@ -13,7 +13,7 @@ from typing import Any
 from signet.app import build_server
 from signet.commands.call import walk
 from signet.kernel.outcome import Outcome
-from signet.settings import Settings
+from signet.settings.model import Settings
 
 SECRET = "xyzzy-secret-of-the-canary"
 

@@ -22,7 +22,7 @@ from signet.kernel.pipeline import Observer, Pipeline
 from signet.kernel.protocol import Identity
 from signet.kernel.server import Server
 from signet.runs import open_run
-from signet.settings import Settings
+from signet.settings.model import Settings
 
 
 def none() -> None:

@@ -17,7 +17,7 @@ from signet.commands.call import walk
 from signet.kernel.outcome import Outcome
 from signet.sandbox.message import SandboxRequest, SandboxResponse, json_response
 from signet.sandbox.server import Sandbox
-from signet.settings import Settings
+from signet.settings.model import Settings
 from upstream_harness import UpstreamHarness, playing
 
 

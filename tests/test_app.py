@@ -15,7 +15,7 @@ from processes import PATIENCE_S, ROOT, clean_env
 from signet.app import instructions_of, open_toolbox
 from signet.catalogue import TOOLSETS, find_toolset
 from signet.kernel.toolset import Toolset
-from signet.settings import EnabledToolset, UsageError
+from signet.settings.model import EnabledToolset, UsageError
 
 
 def enabled(*toolsets: Toolset) -> list[EnabledToolset]:

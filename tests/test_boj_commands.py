@@ -45,7 +45,7 @@ from signet.commands.boj.partial_download import PartialDownload
 from signet.commands.boj.plot import JAPANESE_FONTS, _figure, draw_text, paint
 from signet.commands.boj.series_query import FetchedSeries, SeriesPage, SeriesQuery, origin_of
 from signet.kernel.errors import Code, Fault
-from signet.settings import Settings
+from signet.settings.model import Settings
 
 DEPOSITS = ("MD10", "--layers", "*", "--frequency", "Q", "--start", "202301")
 """1,214 series, 250 to a page."""

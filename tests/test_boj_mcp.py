@@ -38,7 +38,7 @@ from channels import run_on_one_message
 from processes import PATIENCE_S, Pipe, piping
 from signet.catalogue import find_toolset
 from signet.commands import boj_mcp
-from signet.settings import Settings
+from signet.settings.model import Settings
 from upstream_harness import DIRECT, listening
 
 SENTENCE = re.compile(r"(error|boj-mcp-server): [^\n]+\n")

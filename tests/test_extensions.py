@@ -17,7 +17,7 @@ from signet.kernel.toolset import Toolset, UpstreamSpec
 from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse
 from signet.kernel.waiting import Waiting
 from signet.runs import open_run
-from signet.settings import Settings, known_settings
+from signet.settings.model import Settings, known_settings
 
 ASKED = UpstreamRequest("/where")
 
@@ -57,7 +57,7 @@ ALONE = Toolset(name="alone", title="A service with no upstream", tools=tuple, s
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(catalogue, "TOOLSETS", list(catalogue.TOOLSETS))
-    monkeypatch.setattr("signet.settings.TOOLSETS", catalogue.TOOLSETS)
+    monkeypatch.setattr("signet.settings.model.TOOLSETS", catalogue.TOOLSETS)
     for toolset in (PLACE, MAP, ALONE):
         catalogue.register(toolset)
     yield

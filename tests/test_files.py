@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from obstacles import LINKS, OBSTACLES, obstruct
-from signet.files import lock, make_private_folders, open_private, read_regular, replacing
+from signet.system.files import lock, make_private_folders, open_private, read_regular, replacing
 
 HOLDER = """
 import os, sys
-from signet.files import lock
+from signet.system.files import lock
 lock(os.open(sys.argv[1], os.O_RDWR))
 print(flush=True)
 input()

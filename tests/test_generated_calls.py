@@ -22,7 +22,7 @@ from signet.kernel.errors import Code
 from signet.kernel.outcome import Call, Outcome
 from signet.kernel.schemas import schema_of
 from signet.kernel.server import QUIET_CONTEXT, Server
-from signet.settings import Settings
+from signet.settings.model import Settings
 
 NAMES = [tool.name for toolset in TOOLSETS if "plantuml" not in toolset for tool in find_toolset(toolset).tools()]
 """All but the tools around diagrams: no schema says what PlantUML is."""

@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from processes import ROOT
-from signet.logs import DEBUG, INFO, TRACE, WARN, Log
+from signet.system.logs import DEBUG, INFO, TRACE, WARN, Log
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from installations import build_wheel, environ_of, link_packages, make_environme
 from processes import TWO_DOORS
 from signet.commands.new.names import name_project
 from signet.commands.new.project import make_project
-from signet.settings import UsageError
+from signet.settings.model import UsageError
 from user_projects import LONG_S, counts
 
 FILES = {

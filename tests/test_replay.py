@@ -22,7 +22,7 @@ from journals import differences
 from processes import SIGNET, Pipe, piping, run, serving
 from signet.journal.record import VOLATILE
 from signet.journal.retention import FOLDER, LATEST
-from signet.settings import Settings, UsageError
+from signet.settings.model import Settings, UsageError
 from signet.upstream.cassette_folder import CassetteManifest, CassetteReader, CassetteRedactor, CassetteWriter
 
 TOKEN = 'tok-5f1d9c77e2"/+é'[:-1]

@@ -14,7 +14,7 @@ from typing import Any, Self
 import pytest
 
 from signet.app import build_app, build_server
-from signet.settings import Settings
+from signet.settings.model import Settings
 from signet.transports.connection import Connection
 from signet.transports.conversation import Conversation
 from signet.transports.slots import ConnectionLimits, Slots

@@ -17,7 +17,7 @@ from channels import META, rpc
 from oj_harness import SAMPLE, OjHarness
 from processes import ROOT, Pipe, Server, piping, serving_command
 from signet.kernel.pipeline import CALL_TIMEOUT_S
-from signet.settings import Settings
+from signet.settings.model import Settings
 from upstream_harness import DIRECT
 
 EAGER = (sys.executable, str(ROOT / "tests/eager_server.py"))

@@ -19,10 +19,10 @@ from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import NO_LISTS, Server
 from signet.kernel.tools import Tool, Toolbox, ToolsetRuntime
 from signet.kernel.upstream import UpstreamVisit
-from signet.logs import DEBUG, WARN, Log
 from signet.observers import open_journal, open_log, open_observer, refusal_log, retention_of
 from signet.runs import open_run, settings_of_replay
-from signet.settings import EnabledToolset, Settings
+from signet.settings.model import EnabledToolset, Settings
+from signet.system.logs import DEBUG, WARN, Log
 from signet.team.access import open_authenticator, open_pages, open_proxies, open_public_url
 from signet.team.exchanges import open_exchange_log
 from signet.team.limiting import check_limits, open_gate, open_key_gate

@@ -11,9 +11,9 @@ from signet.kernel.errors import place_of
 from signet.kernel.outcome import Outcome
 from signet.kernel.pipeline import Observer
 from signet.kernel.wire import encode
-from signet.logs import DEBUG, ERROR, INFO, WARN, LimitedLog, Log
 from signet.runs import Run
-from signet.settings import Settings, UsageError
+from signet.settings.model import Settings, UsageError
+from signet.system.logs import DEBUG, ERROR, INFO, WARN, LimitedLog, Log
 
 if TYPE_CHECKING:
     from signet.console.watch import Watch

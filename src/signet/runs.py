@@ -22,8 +22,8 @@ from signet.kernel.tools import ToolsetRuntime
 from signet.kernel.toolset import Toolset, UpstreamSpec
 from signet.kernel.turns import Turns
 from signet.kernel.upstream import ResponseCache, Upstream, UpstreamVisit
-from signet.logs import DEBUG, WARN, Log
-from signet.settings import EnabledToolset, Settings, UsageError, load_toolsets, recorded_names
+from signet.settings.model import EnabledToolset, Settings, UsageError, load_toolsets, recorded_names
+from signet.system.logs import DEBUG, WARN, Log
 
 if TYPE_CHECKING:
     from signet.journal.record import JournalEntry, JournalRecord

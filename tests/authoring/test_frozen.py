@@ -16,7 +16,7 @@ from signet.app import open_toolbox
 from signet.authoring.claims import unclaimed
 from signet.authoring.json_lines import line_of
 from signet.catalogue import find_toolset, load
-from signet.settings import EnabledToolset
+from signet.settings.model import EnabledToolset
 
 ADD = '''
 import signet
@@ -609,7 +609,7 @@ def test_the_comparison_is_loaded_for_a_drift_alone(tmp_path: Path) -> None:
     probe = """
 import sys
 from signet.app import build_server
-from signet.settings import Settings
+from signet.settings.model import Settings
 build_server(Settings(toolsets="tools.py"))
 print([name for name in sys.modules if "compatibility" in name or "jsonschema" in name or name == "json"])
 """

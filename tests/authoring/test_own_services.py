@@ -341,7 +341,7 @@ def test_nothing_is_loaded_before_the_first_request(tmp_path: Path) -> None:
 import sys
 from signet.app import build_server
 from signet.kernel.server import ClientChannel
-from signet.settings import Settings
+from signet.settings.model import Settings
 asked = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
 server = build_server(Settings(toolsets="weather.py"))
 server.warm()

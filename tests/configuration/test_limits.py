@@ -10,7 +10,7 @@ import pytest
 
 from here import run_here
 from signet.configuration.reading import read_configuration
-from signet.settings import Settings, UsageError
+from signet.settings.model import Settings, UsageError
 
 WHOLE = """\
 [limits]

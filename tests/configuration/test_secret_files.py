@@ -11,7 +11,7 @@ import pytest
 from audit_logs import lines_in
 from processes import run, serving
 from signet.configuration.reading import read_configuration
-from signet.settings import UsageError, known_settings, variable_of
+from signet.settings.model import UsageError, known_settings, variable_of
 
 SECRET = "a-secret-of-some-length"
 SECRETS = [variable_of(name) for name, field in known_settings().items() if field.secret and field.help]

@@ -21,7 +21,7 @@ from signet.console.twin import Visit
 from signet.console.watch import Watch
 from signet.kernel.tools import Tool
 from signet.kernel.wire import Headers
-from signet.settings import Settings
+from signet.settings.model import Settings
 from signet.transports.messages import Request
 
 from .call_house import House, checked, drawing, opened

@@ -16,7 +16,7 @@ import pytest
 from channels import invocation
 from processes import PATIENCE_S, Server, free_port, serving, serving_limited
 from signet.console.configuration import configured_limits, configured_settings
-from signet.settings import Settings
+from signet.settings.model import Settings
 
 CODE = {"plantumlCode": "@startuml\nA -> B\n@enduml"}
 MCP = {"accept": "application/json, text/event-stream"}

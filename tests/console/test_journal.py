@@ -32,7 +32,7 @@ from signet.journal.record import JournalRecord
 from signet.kernel.caller import Caller, Principal
 from signet.kernel.errors import Code, Fault
 from signet.kernel.wire import Headers
-from signet.settings import Settings
+from signet.settings.model import Settings
 from signet.transports.messages import Request
 
 ASKED = Request("POST", "/-/journal/stream", Headers(("authorization",), ("Bearer the-token",)))

@@ -16,7 +16,7 @@ from signet.console import spool as module
 from signet.console import spool_folder as folders
 from signet.console.spool import SharedSpool, Spool
 from signet.console.spool_folder import spool_folder
-from signet.settings import Settings
+from signet.settings.model import Settings
 
 TELL = """
 import sys

@@ -12,12 +12,12 @@ import pytest
 
 from here import signet_here
 from processes import PATIENCE_S, SIGNET, clean_env
-from signet.files import locked_folder
+from signet.system.files import locked_folder
 
 NAMES = [f"server-{number}" for number in range(6)]
 HOLDER = """
 import sys
-from signet.files import locked_folder
+from signet.system.files import locked_folder
 with locked_folder(sys.argv[1], wait_s=0):
     print("held", flush=True)
     sys.stdin.read()

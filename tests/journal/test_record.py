@@ -22,7 +22,7 @@ from signet.kernel.errors import Code, Fault
 from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.pipeline import Mode, Pipeline
 from signet.kernel.tools import NULL_CONTEXT
-from signet.settings import Settings
+from signet.settings.model import Settings
 
 GOLDEN = ROOT / "tests/fixtures/mcp/envelope_validation_golden.jsonl"
 DIAGRAM = {"plantumlCode": "@startuml\nA --> B\n@enduml"}

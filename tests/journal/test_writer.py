@@ -395,7 +395,7 @@ tell()
 WORKER = """
 import sys
 from signet.commands.serve import _start_worker
-from signet.settings import Settings
+from signet.settings.model import Settings
 log_dir, journal = sys.argv[1:]
 _start_worker(Settings(toolsets="plantuml", log_dir=log_dir, journal=journal == "journal", console=False))
 print(sys.getswitchinterval(), file=sys.stderr)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signet.kernel.redaction import MAX_ECHOES, SecretRedactor, redact_labelled
+from signet.system.redaction import MAX_ECHOES, SecretRedactor, redact_labelled
 
 SECRET = 'tok/en+"1\\2 é😀=345'
 SPELLINGS = {

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from secret_texts import CORES, SECRETS
-from signet.kernel.redaction import redact_secrets, redact_shapes
-from signet.kernel.secret_shapes import OVERLAP_CHARS, WINDOW_CHARS, is_token, may_hold_secret, secret_spans
-from signet.kernel.secret_values import hide_secrets, secrets_inside
 from signet.lock.address import shown_command, shown_url
 from signet.relay.tape_redaction import TapeRedactor
+from signet.system.redaction import redact_secrets, redact_shapes
+from signet.system.secret_shapes import OVERLAP_CHARS, WINDOW_CHARS, is_token, may_hold_secret, secret_spans
+from signet.system.secret_values import hide_secrets, secrets_inside
 from signet.upstream.cassette_folder import CassetteRedactor
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from signet.kernel.redaction import REDACTED
-from signet.kernel.secret_values import NAMES_SECRET, hide_secrets, plain, secrets_inside, texts_of
+from signet.system.redaction import REDACTED
+from signet.system.secret_values import NAMES_SECRET, hide_secrets, plain, secrets_inside, texts_of
 
 
 @dataclasses.dataclass

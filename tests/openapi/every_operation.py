@@ -19,7 +19,7 @@ from signet.commands.call import walk
 from signet.kernel.outcome import Outcome
 from signet.kernel.toolset import Toolset
 from signet.openapi.toolset import open_toolset
-from signet.settings import Settings
+from signet.settings.model import Settings
 
 from .mock_service import MockService, Operation, serving
 

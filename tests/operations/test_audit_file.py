@@ -17,11 +17,11 @@ from audit_logs import events_in, lines_in, requests_in
 from channels import rpc
 from here import run_here
 from processes import PATIENCE_S, SIGNET, Server, piping, run, serving
-from signet import files
 from signet.kernel.caller import Caller, Principal
 from signet.kernel.errors import Fault
 from signet.kernel.exchange import Exchange
 from signet.operations.audit.log import AuditLog
+from signet.system import files
 
 CALL = {"name": "encodePlantUML", "arguments": {"plantumlCode": "A"}}
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"

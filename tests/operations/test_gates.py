@@ -17,7 +17,7 @@ from signet.kernel.outcome import Call, Outcome
 from signet.kernel.tools import Tool
 from signet.observers import open_log
 from signet.operations.gates import Gates
-from signet.settings import Settings
+from signet.settings.model import Settings
 from signet.team.limiting import open_gate, open_key_gate
 
 TOOL = tool()

@@ -9,7 +9,7 @@ import pytest
 
 from channels import rpc
 from processes import run, serving
-from signet.logs import ERROR, INFO, WARN, Log
+from signet.system.logs import ERROR, INFO, WARN, Log
 
 CALL = rpc("tools/call", {"name": "encodePlantUML", "arguments": {"plantumlCode": "A"}})
 

@@ -15,7 +15,7 @@ import pytest
 from channels import invocation, rpc
 from processes import PATIENCE_S, Server, free_port, run, serving
 from signet.operations.public_url import read_public_url
-from signet.settings import Settings, UsageError
+from signet.settings.model import Settings, UsageError
 from signet.team.access import check_access
 
 URL = "https://Tools.Example/team/tools"

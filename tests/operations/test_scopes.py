@@ -24,7 +24,7 @@ from signet.operations.access.chain import Chain, looks_signed, open_chain
 from signet.operations.access.challenges import unauthorized
 from signet.operations.access.named_tokens import NamedTokens
 from signet.operations.access.shared_token import SharedToken
-from signet.settings import Settings
+from signet.settings.model import Settings
 from signet.transports.asgi import AsgiApp
 from signet.transports.guard import Guard
 from signet.transports.web_app import App

@@ -298,7 +298,7 @@ def test_without_the_variable_nothing_of_it_is_loaded() -> None:
     probe = """
 import sys
 from signet.app import build_app
-from signet.settings import Settings
+from signet.settings.model import Settings
 build_app(Settings(toolsets="plantuml"))
 print([name for name in sys.modules if "opentelemetry" in name or "operations.telemetry" in name])
 """

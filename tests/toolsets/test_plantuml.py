@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from signet.app import build_server
 from signet.commands.call import walk
-from signet.settings import Settings
+from signet.settings.model import Settings
 from signet.toolsets.plantuml import tools
 from signet.toolsets.plantuml.encoding import decode, encode, unmap
 from vectors import ROWS, VECTORS, bytes_of, fifty_kilobytes, raw_deflate, string_of, text_of

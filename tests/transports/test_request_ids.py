@@ -10,7 +10,7 @@ import pytest
 from channels import rpc
 from processes import PATIENCE_S, Server, serving, serving_command
 from signet.app import build_app
-from signet.settings import Settings
+from signet.settings.model import Settings
 from signet.transports.asgi import AsgiApp
 from signet.transports.request_ids import new_request_ids
 from transports.test_workers import ODD

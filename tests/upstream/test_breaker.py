@@ -17,7 +17,7 @@ from signet.kernel.errors import Code, Fault
 from signet.kernel.turns import TurnsError
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 from signet.kernel.waiting import Waiting
-from signet.settings import Settings
+from signet.settings.model import Settings
 from signet.upstream import shared_turn
 from signet.upstream.breaker import BreakerUpstream
 from signet.upstream.shared_turn import SharedTurn

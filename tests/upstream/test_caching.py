@@ -38,7 +38,7 @@ from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 from signet.kernel.waiting import Waiting
 from signet.runs import LiveRun
-from signet.settings import Settings
+from signet.settings.model import Settings
 from signet.toolsets.boj import BojSettings, interval_s
 from signet.toolsets.boj.tools import may_cache
 from signet.upstream.caching import CachingUpstream

@@ -13,8 +13,8 @@ import msgspec
 from signet.kernel.errors import Code, Fault
 from signet.kernel.outcome import Outcome
 from signet.kernel.places import Violation
-from signet.kernel.redaction import SecretRedactor
 from signet.kernel.schemas import ContractError, SchemaRegistry
+from signet.system.redaction import SecretRedactor
 
 from .traces import own_trace, summary
 

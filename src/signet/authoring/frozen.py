@@ -13,9 +13,9 @@ from typing import Any, Final, NoReturn
 
 import msgspec
 
-from signet.files import read_regular
 from signet.kernel.places import wrong_type
 from signet.kernel.toolset import Toolset
+from signet.system.files import read_regular
 
 from .json_lines import line_of
 

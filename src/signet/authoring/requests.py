@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypedDict
 
 from signet.kernel.errors import Code, Fault
-from signet.kernel.redaction import MIN_CHARS
-from signet.kernel.secret_shapes import NAMES
+from signet.system.redaction import MIN_CHARS
+from signet.system.secret_shapes import NAMES
 
 __all__ = ["Params", "RequestOptions", "fixed_headers", "header_pairs", "secrets_of", "target_of"]
 

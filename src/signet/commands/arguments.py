@@ -272,7 +272,7 @@ def _add_settings(
     texts: Mapping[str, str | Callable[[], str]],
     defaults: Mapping[str, Any],
 ) -> None:
-    from signet.settings import known_settings, variable_of
+    from signet.settings.model import known_settings, variable_of
 
     known = known_settings()
     flags = [name for name, field in known.items() if field.flag]

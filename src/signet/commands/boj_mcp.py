@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from signet.kernel.errors import Fault
     from signet.kernel.server import Server
     from signet.kernel.tools import Tool
-    from signet.settings import Settings
+    from signet.settings.model import Settings
 
 __all__ = ["NAME", "main", "parser"]
 

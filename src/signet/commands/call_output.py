@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from signet.files import replacing
 from signet.kernel.outcome import Outcome
+from signet.system.files import replacing
 
 from .terminal import counted, say
 

@@ -27,7 +27,7 @@ from .dev_mode import supervise
 from .registry import MORE
 
 if TYPE_CHECKING:
-    from signet.settings import Settings
+    from signet.settings.model import Settings
 
 __all__ = ["main", "parser", "settings_of_command"]
 
@@ -84,7 +84,7 @@ def main(argv: list[str] | None = None) -> int:
         redirect_to_null(2)
     given = sys.argv[1:] if argv is None else argv
     with while_starting():
-        from signet.settings import UsageError
+        from signet.settings.model import UsageError
 
         args = parser(given).parse_args(given)
     args.given = given
@@ -215,7 +215,7 @@ def settings_of_command(args: argparse.Namespace) -> Settings:
     from signet.app import JOURNALS, resolve
     from signet.configuration.reading import read_settings
     from signet.configuration.values import join_targets
-    from signet.settings import known_settings
+    from signet.settings.model import known_settings
 
     known = known_settings()
     flags = {name: value for name, value in vars(args).items() if name in known}
@@ -306,7 +306,7 @@ def _caller_settings(args: argparse.Namespace) -> Settings:
     if args.url is None:
         return settings_of_command(args)
     from signet.configuration.reading import read_settings
-    from signet.settings import UsageError, known_settings
+    from signet.settings.model import UsageError, known_settings
 
     given = {name: value for name, value in vars(args).items() if name in known_settings() and value is not None}
     local = next((name.replace("_", "-") for name in given if name not in CALLER_FLAGS), None)

@@ -14,7 +14,7 @@ import msgspec
 from signet.app import SCHEMA_ROOT
 from signet.catalogue import TOOLSETS, find_toolset
 from signet.kernel.schemas import SchemaRegistry, schema_of
-from signet.logs import LEVELS
+from signet.system.logs import LEVELS
 
 from .arguments import Parser
 from .completion_scripts import SCRIPTS

@@ -12,8 +12,8 @@ from signet.app import JOURNALS
 from signet.configuration.reading import read_configuration
 from signet.configuration.wrapping import with_servers_of_file
 from signet.kernel.settings import settings_of
-from signet.settings import Settings, known_settings
-from signet.shown_settings import shown_settings
+from signet.settings.model import Settings, known_settings
+from signet.settings.shown import shown_settings
 
 from .arguments import TOOLSET_FLAGS, Parser, add_settings
 from .terminal import say, table, write, write_json

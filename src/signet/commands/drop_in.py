@@ -19,7 +19,7 @@ from .arguments import CALL_FLAGS, Parser, add_settings, print_err_line
 
 if TYPE_CHECKING:
     from signet.kernel.server import Server
-    from signet.settings import Settings
+    from signet.settings.model import Settings
 
 __all__ = ["EMPTY_LISTS", "add_drop_in", "read_drop_in_settings", "run_drop_in"]
 
@@ -56,7 +56,7 @@ def add_drop_in(server: Parser, prefix: str, flags: Sequence[str], more: Sequenc
 
 def _name_variables(server: Parser) -> None:
     """Name the variables that have no flag at the end of the help."""
-    from signet.settings import variable_of
+    from signet.settings.model import variable_of
 
     names = ", ".join(map(variable_of, server.without_flag))
     note = f"Variables without a flag: {names}. Other settings of signet do not count."
@@ -78,7 +78,7 @@ def read_drop_in_settings(
     Raises:
         UsageError: a flag or one of the server's variables has a value that cannot be used.
     """
-    from signet.settings import Settings
+    from signet.settings.model import Settings
 
     flags = {**vars(args), **fixed}
     return Settings.read(os.environ, flags, prefix=prefix, variables=server.variables, defaults=defaults)
@@ -86,7 +86,7 @@ def read_drop_in_settings(
 
 def run_drop_in(read_settings: Callable[[], Settings], build: Callable[[Settings], Server], *, refused: int) -> int:
     """Run a drop-in server; return the exit status, which is `refused` if it cannot be started as requested."""
-    from signet.settings import UsageError
+    from signet.settings.model import UsageError
 
     from .stdio_process import run_stdio
 

@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from signet.catalogue import TOOLSETS
-from signet.kernel.redaction import redact_user_info
 from signet.kernel.setting_types import split_list
 from signet.kernel.settings import Setting
 from signet.lock.file import DEFAULT_PATH
-from signet.settings import known_settings
+from signet.settings.model import known_settings
+from signet.system.redaction import redact_user_info
 
 __all__ = ["serve_words", "wrap_words"]
 

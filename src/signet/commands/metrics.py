@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from signet.settings import Settings, UsageError
+from signet.settings.model import Settings, UsageError
 from signet.transports.listening import UNIX_PREFIX, bind, is_local
 
 from .arguments import print_err

@@ -11,7 +11,7 @@ from .drop_in import EMPTY_LISTS, add_drop_in, read_drop_in_settings, run_drop_i
 
 if TYPE_CHECKING:
     from signet.kernel.server import Server
-    from signet.settings import Settings
+    from signet.settings.model import Settings
 
 __all__ = ["NAME", "main", "parser"]
 
@@ -55,7 +55,7 @@ def _settings(program: Parser, args: argparse.Namespace) -> Settings:
 def _build(settings: Settings) -> Server:
     from signet.app import build_server, open_log, resolve
     from signet.configuration.reading import log_ignored
-    from signet.logs import INFO
+    from signet.system.logs import INFO
 
     log_ignored(settings, os.environ, NAME)
     server = build_server(resolve(settings), NAME, empty_lists=EMPTY_LISTS)

@@ -22,12 +22,12 @@ from msgspec import UNSET, Raw
 
 from signet.app import build_server, resolve
 from signet.catalogue import find_toolset
-from signet.files import read_regular
 from signet.journal.record import LoggedCall, logged
 from signet.journal.retention import FOLDER, find_latest_run
 from signet.kernel.server import Server
 from signet.runs import describe_tapes, read_manifest_of, wrapping_of_replay
-from signet.settings import PREFIX, Settings, UsageError, load_toolsets
+from signet.settings.model import PREFIX, Settings, UsageError, load_toolsets
+from signet.system.files import read_regular
 from signet.upstream.cassette_folder import CALLS, LABEL, CassetteRedactor
 
 from .arguments import printable

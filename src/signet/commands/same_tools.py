@@ -6,8 +6,8 @@ from argparse import Namespace
 from typing import NamedTuple
 
 from signet.advice import advise
-from signet.kernel.redaction import redact_user_info
-from signet.settings import known_settings
+from signet.settings.model import known_settings
+from signet.system.redaction import redact_user_info
 
 __all__ = ["SameTools", "list_again", "same_tools"]
 

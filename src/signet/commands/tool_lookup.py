@@ -12,8 +12,8 @@ from signet.kernel.schemas import PREFIX
 from signet.kernel.setting_types import join_list, split_list
 from signet.kernel.tools import Tool
 from signet.kernel.toolset import Toolset
-from signet.settings import PREFIX as VARIABLE_PREFIX
-from signet.settings import EnabledToolset, Settings, variable_of
+from signet.settings.model import PREFIX as VARIABLE_PREFIX
+from signet.settings.model import EnabledToolset, Settings, variable_of
 
 __all__ = ["advice", "find_unserved", "flags_again", "toolsets_again", "unknown", "what_to_set"]
 

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from signet.clients.json_text import parse_json
-from signet.files import open_regular
 from signet.relay.server_name import plain_name
 from signet.relay.server_spec import ServerSpec
-from signet.settings import UsageError
+from signet.settings.model import UsageError
+from signet.system.files import open_regular
 
 __all__ = ["holds_client_servers", "read_client_file"]
 

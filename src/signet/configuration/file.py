@@ -7,9 +7,9 @@ import stat
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from signet.files import NO_WAIT
 from signet.kernel.settings import Given
-from signet.settings import UsageError, given_settings
+from signet.settings.model import UsageError, given_settings
+from signet.system.files import NO_WAIT
 
 __all__ = ["ConfigurationFile", "find_file"]
 

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from signet.advice import advise
 from signet.app import open_log
 from signet.kernel.settings import Given
-from signet.logs import WARN
-from signet.settings import NOTHING, Settings, given_settings, known_settings, load_chosen
+from signet.settings.model import NOTHING, Settings, given_settings, known_settings, load_chosen
+from signet.system.logs import WARN
 
 from .file import ConfigurationFile, find_file
 from .values import LIMITS, SERVERS, names_others, read_toolsets, read_values

@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from signet.files import read_regular
-from signet.kernel.secret_shapes import is_token
 from signet.relay.server_spec import ServerSpec
-from signet.settings import Settings, UsageError
+from signet.settings.model import Settings, UsageError
+from signet.system.files import read_regular
+from signet.system.secret_shapes import is_token
 
 from .file import ConfigurationFile, find_file
 from .values import SERVERS

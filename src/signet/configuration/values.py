@@ -17,7 +17,7 @@ from signet.catalogue import TOOLSETS, find_toolset
 from signet.kernel.setting_types import join_list, split_list
 from signet.kernel.settings import Given, Setting, settings_of
 from signet.kernel.toolset import Toolset
-from signet.settings import Settings, flat_name
+from signet.settings.model import Settings, flat_name
 
 from .file import ConfigurationFile
 from .variables import nearest

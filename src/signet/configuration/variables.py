@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from signet.kernel.settings import PREFIX, is_address
-from signet.settings import known_settings, secret_file_variables
+from signet.settings.model import known_settings, secret_file_variables
 
 __all__ = ["ignored_variables", "near", "nearest"]
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from signet.kernel.toolset import Toolset
 from signet.relay.server_spec import RECORDED_SERVERS, ServerSpec, Wrapping
-from signet.settings import Settings, UsageError
+from signet.settings.model import Settings, UsageError
 
 from .servers import servers_of
 from .variables import nearest

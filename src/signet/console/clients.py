@@ -10,9 +10,9 @@ from msgspec import Meta
 
 from signet.advice import advise
 from signet.clients.clients import CLIENTS, EDITORS, Client, Launch, path_of
-from signet.kernel.redaction import SecretRedactor
 from signet.kernel.settings import PREFIX
-from signet.settings import Settings
+from signet.settings.model import Settings
+from signet.system.redaction import SecretRedactor
 
 from .parts import Parts
 from .twin import Shown, Twin, Visit

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from signet.kernel.pipeline import MAX_IN_FLIGHT
-from signet.kernel.redaction import SecretRedactor
 from signet.operations.limits.policy import Limit, PlaceLimit, read_policy
-from signet.settings import Settings
-from signet.shown_settings import HIDDEN, shown_settings
+from signet.settings.model import Settings
+from signet.settings.shown import HIDDEN, shown_settings
+from signet.system.redaction import SecretRedactor
 
 from .twin import Shown
 

@@ -10,7 +10,7 @@ from signet.kernel.caller import Authenticator
 from signet.kernel.errors import Code, Fault
 from signet.kernel.exchange import Exchange
 from signet.kernel.server import Server
-from signet.settings import Settings
+from signet.settings.model import Settings
 from signet.transports.guard import Access
 from signet.transports.routes import Route
 

@@ -9,10 +9,10 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from signet.files import read_regular
 from signet.kernel.errors import Code, Fault
 from signet.kernel.schemas import Bundle, schema_of
 from signet.kernel.wire import encode
+from signet.system.files import read_regular
 from signet.transports.messages import Response
 
 from .comparison import Comparison

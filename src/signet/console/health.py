@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from signet.kernel.redaction import SecretRedactor
 from signet.kernel.relay import ServerState
-from signet.settings import Settings
+from signet.settings.model import Settings
+from signet.system.redaction import SecretRedactor
 from signet.upstream.origin import parse_origin
 
 from .configuration import ConsoleSettings, configured_limits, configured_settings

@@ -10,7 +10,7 @@ import msgspec
 from signet.kernel.caller import Authenticator
 from signet.kernel.exchange import Exchange
 from signet.kernel.server import Server
-from signet.settings import Settings
+from signet.settings.model import Settings
 
 from .comparison import Questions
 from .spool import Spool

@@ -13,11 +13,11 @@ from signet.journal.record import LoggedCall, logged
 from signet.kernel.caller import CALL_ALL
 from signet.kernel.errors import ACCESS_FAULTS, Code, Fault, insufficient_scope
 from signet.kernel.outcome import Call, Door, Outcome
-from signet.kernel.redaction import REDACTED
 from signet.kernel.server import QUIET_CONTEXT
 from signet.kernel.tools import Tool
 from signet.kernel.wire import encode
-from signet.settings import Settings
+from signet.settings.model import Settings
+from signet.system.redaction import REDACTED
 from signet.upstream.cassette_folder import CassetteRedactor
 
 from .comparing import Difference, differences

@@ -18,7 +18,7 @@ from contextlib import suppress
 from secrets import token_hex
 from typing import Final
 
-from signet.files import append_lines, lock, open_private, open_regular
+from signet.system.files import append_lines, lock, open_private, open_regular
 
 __all__ = ["SharedSpool", "Spool"]
 

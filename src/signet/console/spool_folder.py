@@ -11,8 +11,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from signet.files import lock, open_private, open_regular
-from signet.settings import Settings
+from signet.settings.model import Settings
+from signet.system.files import lock, open_private, open_regular
 
 __all__ = ["spool_folder"]
 

@@ -12,9 +12,9 @@ from signet.kernel.arguments import without_nulls
 from signet.kernel.errors import Fault
 from signet.kernel.outcome import Outcome, Relayed
 from signet.kernel.places import Violation
-from signet.kernel.redaction import SecretRedactor
 from signet.kernel.schemas import ContractError, SchemaRegistry
 from signet.kernel.wire import decode, encode
+from signet.system.redaction import SecretRedactor
 
 from .twin import Shown
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.files import open_regular
+from signet.system.files import open_regular
 
 from .retention import FOLDER, find_latest_run, journal_files
 

@@ -17,9 +17,9 @@ from msgspec import UNSET, Raw, UnsetType
 from signet.kernel.errors import Code, Fault
 from signet.kernel.ids import Ids, deterministic, random
 from signet.kernel.outcome import Call
-from signet.kernel.redaction import SecretRedactor, redact_secrets
 from signet.kernel.schemas import PREFIX
 from signet.kernel.tools import Tool
+from signet.system.redaction import SecretRedactor, redact_secrets
 
 __all__ = ["METHOD", "VOLATILE", "JournalEntry", "JournalRecord", "LoggedCall", "Recorder", "call_lines", "logged"]
 

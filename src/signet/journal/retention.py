@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import msgspec
 
-from signet.files import lock, make_private_folders, open_private, open_regular
+from signet.system.files import lock, make_private_folders, open_private, open_regular
 
 __all__ = [
     "FOLDER",

@@ -18,9 +18,9 @@ from typing import Final
 
 import msgspec
 
-from signet.files import append_lines
 from signet.kernel.lines import escape_line_ends
 from signet.kernel.outcome import Outcome
+from signet.system.files import append_lines
 
 from .record import JournalEntry, JournalRecord, Recorder
 from .retention import USUAL, Retention, open_journal, remove_old

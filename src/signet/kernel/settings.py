@@ -11,7 +11,8 @@ from typing import Annotated, Any, Final, NamedTuple, Union, cast, get_args, get
 import msgspec
 from msgspec import NODEFAULT
 
-from .secret_values import NAMES_SECRET
+from signet.system.secret_values import NAMES_SECRET
+
 from .setting_types import expected, load, members, parsed
 
 __all__ = ["PREFIX", "Given", "Setting", "is_address", "merge", "setting", "settings_of", "shown_value"]
@@ -270,7 +271,7 @@ def _limits(hint: Any) -> msgspec.Meta:
 def shown_value(value: Any) -> str:
     """Return the beginning of a text in quotes; a number or a switch as a file has it, any other value by a word."""
     if isinstance(value, str):
-        from .redaction import redact_secrets
+        from signet.system.redaction import redact_secrets
 
         # It is cut afterwards: half a secret is not recognised.
         return repr(redact_secrets(value[:MAX_SEARCHED_CHARS])[:MAX_SHOWN_CHARS])

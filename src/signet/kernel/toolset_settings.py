@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
-from .redaction import REDACTED, SecretRedactor
-from .secret_values import hide_secrets, plain, secrets_inside, texts_of
+from signet.system.redaction import REDACTED, SecretRedactor
+from signet.system.secret_values import hide_secrets, plain, secrets_inside, texts_of
+
 from .setting_types import load
 from .settings import Setting, settings_of
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
-from signet.kernel.redaction import REDACTED, redact_secrets, redact_shapes, redact_user_info
-from signet.kernel.secret_shapes import is_token
-from signet.kernel.secret_values import NAMES_SECRET
+from signet.system.redaction import REDACTED, redact_secrets, redact_shapes, redact_user_info
+from signet.system.secret_shapes import is_token
+from signet.system.secret_values import NAMES_SECRET
 
 __all__ = ["URL", "shown_command", "shown_url"]
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
-from signet.files import locked_folder, open_regular, replacing
+from signet.system.files import locked_folder, open_regular, replacing
 
 from .address import shown_command, shown_url
 from .digest import canonical, digest_of

@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from signet import __version__
-from signet.files import make_private_folders, open_private, replacing, user_cache
+from signet.system.files import make_private_folders, open_private, replacing, user_cache
 
 from .document import Library
 from .failure import DocumentError

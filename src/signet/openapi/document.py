@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
 import msgspec
 
-from signet.files import open_regular
+from signet.system.files import open_regular
 
 from .failure import DocumentError, shown
 from .yaml_text import parse_yaml

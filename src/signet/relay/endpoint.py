@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from signet import __version__
-from signet.kernel.redaction import MIN_CHARS, SecretRedactor
+from signet.system.redaction import MIN_CHARS, SecretRedactor
 
 from .link import LinkError
 

@@ -9,8 +9,8 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from signet.kernel.errors import INTERNAL
-from signet.kernel.redaction import SecretRedactor
 from signet.kernel.wire import encode, failure
+from signet.system.redaction import SecretRedactor
 
 __all__ = ["Inbox"]
 

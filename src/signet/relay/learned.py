@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from signet.files import read_regular
 from signet.kernel.schemas import Bundle
+from signet.system.files import read_regular
 
 __all__ = ["learned_outputs"]
 

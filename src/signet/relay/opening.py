@@ -11,11 +11,11 @@ import msgspec
 
 from signet.advice import advise
 from signet.kernel.protocol import Identity
-from signet.kernel.redaction import SecretRedactor
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Toolbox
 from signet.lock.file import Lock, LockedServer, LockError, read_lock
 from signet.lock.policy import Judgement, Note, judge, parse_policy
+from signet.system.redaction import SecretRedactor
 from signet.upstream.secret_fields import TEXT_REMOVED
 
 from .catalogue import Catalogue

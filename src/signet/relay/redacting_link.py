@@ -12,8 +12,8 @@ from collections.abc import Callable
 import msgspec
 from msgspec import Raw
 
-from signet.kernel.redaction import SecretRedactor
 from signet.lock.snapshot import KINDS, Snapshot
+from signet.system.redaction import SecretRedactor
 
 from .link import Link
 from .server_spec import ServerSpec

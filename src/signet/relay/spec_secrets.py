@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
-from signet.kernel.redaction import MIN_CHARS, REDACTED, SecretRedactor, redact_secrets, redact_user_info
-from signet.kernel.secret_shapes import is_token
-from signet.kernel.secret_values import NAMES_SECRET, secrets_inside
 from signet.lock.address import URL, shown_command, shown_url
 from signet.lock.file import DEFAULT_PATH as LOCK_FILE
+from signet.system.redaction import MIN_CHARS, REDACTED, SecretRedactor, redact_secrets, redact_user_info
+from signet.system.secret_shapes import is_token
+from signet.system.secret_values import NAMES_SECRET, secrets_inside
 from signet.upstream.secret_fields import secret_parameters
 
 from .server_name import default_name

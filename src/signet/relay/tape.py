@@ -23,7 +23,7 @@ from typing import Final
 import msgspec
 
 from signet import __version__
-from signet.files import append_lines, lock, make_private_folders, open_private, read_regular, replacing
+from signet.system.files import append_lines, lock, make_private_folders, open_private, read_regular, replacing
 
 from .link import LinkError
 from .server_spec import ServerSpec

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.files import open_regular
 from signet.lock.snapshot import Snapshot
+from signet.system.files import open_regular
 
 from .link import LinkError
 from .tape import MESSAGES, TapeLabel, read_label

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.kernel.redaction import MIN_CHARS, SecretRedactor
-from signet.kernel.secret_shapes import may_hold_secret
+from signet.system.redaction import MIN_CHARS, SecretRedactor
+from signet.system.secret_shapes import may_hold_secret
 from signet.upstream.secret_fields import (
     OF_SETTINGS,
     Removals,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from signet.advice import advise
 from signet.kernel.tools import Toolbox
 from signet.operations.settings import DEFAULT_SCOPES
-from signet.settings import Settings, UsageError
+from signet.settings.model import Settings, UsageError
 
 if TYPE_CHECKING:
     from signet.kernel.caller import Authenticator

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from signet.kernel.errors import Fault
-from signet.logs import INFO, WARN, DroppingLog, Log
-from signet.settings import Settings, UsageError
+from signet.settings.model import Settings, UsageError
+from signet.system.logs import INFO, WARN, DroppingLog, Log
 
 if TYPE_CHECKING:
     from signet.kernel.exchange import Exchange
@@ -140,8 +140,8 @@ def _check_stdout(settings: Settings) -> None:
 
 
 def _open_audit(settings: Settings, log: Log, registry: SchemaRegistry) -> AuditLog:
-    from signet.kernel.redaction import MIN_CHARS, SecretRedactor
     from signet.operations.audit.log import AuditLog, ContractDigests
+    from signet.system.redaction import MIN_CHARS, SecretRedactor
 
     path = settings.audit_log or ""
 

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from signet.logs import WARN, Log
-from signet.settings import Settings, UsageError
+from signet.settings.model import Settings, UsageError
+from signet.system.logs import WARN, Log
 
 if TYPE_CHECKING:
     from signet.kernel.gate import Entry, Gate

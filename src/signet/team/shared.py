@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from signet.advice import advise
-from signet.logs import WARN, Log
-from signet.settings import Settings, UsageError
+from signet.settings.model import Settings, UsageError
+from signet.system.logs import WARN, Log
 
 if TYPE_CHECKING:
     from signet.operations.store.redis_store import RedisStore

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from signet.advice import advise
 from signet.kernel.schemas import SchemaRegistry
-from signet.logs import WARN, Log
-from signet.settings import Settings
+from signet.settings.model import Settings
+from signet.system.logs import WARN, Log
 
 if TYPE_CHECKING:
     from signet.operations.telemetry.telemetry import Telemetry

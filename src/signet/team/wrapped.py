@@ -9,8 +9,8 @@ from signet.kernel.protocol import Identity
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import Server
 from signet.kernel.tools import Toolbox
-from signet.logs import INFO, WARN, DroppingLog, LimitedLog, Log
-from signet.settings import Settings, UsageError
+from signet.settings.model import Settings, UsageError
+from signet.system.logs import INFO, WARN, DroppingLog, LimitedLog, Log
 
 if TYPE_CHECKING:
     from signet.operations.telemetry.server_figures import ServerFigures

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from signet.settings import PREFIX, Settings, load_toolsets, variable_of
+from signet.settings.model import PREFIX, Settings, load_toolsets, variable_of
 from signet.upstream.server_process import ServerProcess
 
 from .current import set_current

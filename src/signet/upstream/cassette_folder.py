@@ -20,9 +20,9 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.files import append_lines, lock, make_private_folders, open_private, read_regular, replacing
-from signet.kernel.redaction import MIN_CHARS, SecretRedactor
-from signet.kernel.secret_shapes import may_hold_secret
+from signet.system.files import append_lines, lock, make_private_folders, open_private, read_regular, replacing
+from signet.system.redaction import MIN_CHARS, SecretRedactor
+from signet.system.secret_shapes import may_hold_secret
 
 from .secret_fields import (
     OF_SETTINGS,

@@ -14,11 +14,11 @@ import msgspec
 
 from signet import __version__
 from signet.kernel.errors import Code, Fault
-from signet.kernel.redaction import MIN_CHARS, SecretRedactor
 from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.turns import Turns
 from signet.kernel.upstream import CUT_GZIP, UpstreamRequest, UpstreamResponse, Watch
 from signet.kernel.waiting import Waiting
+from signet.system.redaction import MIN_CHARS, SecretRedactor
 
 from .gunzip import Gunzip
 from .hop import Hop

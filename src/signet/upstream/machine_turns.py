@@ -18,8 +18,8 @@ from contextlib import asynccontextmanager
 from functools import cache
 from typing import Final, NamedTuple
 
-from signet.files import lock, make_private_folders, open_private, user_cache
 from signet.kernel.turns import HELD_POLL_S, HOLD_S, MAX_SETTLE_S, TurnsError
+from signet.system.files import lock, make_private_folders, open_private, user_cache
 
 __all__ = ["MachineTurns", "turn_folders"]
 

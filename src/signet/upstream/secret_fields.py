@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from signet.kernel.redaction import REDACTED, redact_shapes
-from signet.kernel.secret_shapes import NAMES, find_secrets, names_secret
+from signet.system.redaction import REDACTED, redact_shapes
+from signet.system.secret_shapes import NAMES, find_secrets, names_secret
 
 __all__ = [
     "OF_SETTINGS",

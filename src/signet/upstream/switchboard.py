@@ -14,7 +14,6 @@ from functools import lru_cache, partial
 import msgspec
 
 from signet.kernel.errors import Code, Fault
-from signet.kernel.redaction import MIN_CHARS, SecretRedactor, redact_secrets
 from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.turns import Turns
 from signet.kernel.upstream import (
@@ -27,6 +26,7 @@ from signet.kernel.upstream import (
     states_of,
 )
 from signet.kernel.waiting import Waiting
+from signet.system.redaction import MIN_CHARS, SecretRedactor, redact_secrets
 
 __all__ = ["ServiceRequest", "Switchboard", "open_service"]
 

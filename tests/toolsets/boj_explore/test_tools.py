@@ -16,7 +16,7 @@ from signet.app import build_server, resolve
 from signet.kernel.errors import Code, Fault
 from signet.kernel.outcome import Call, Outcome
 from signet.kernel.server import QUIET_CONTEXT, Server
-from signet.settings import Settings
+from signet.settings.model import Settings
 from signet.toolsets.boj.sources import CREDIT
 from signet.toolsets.boj_explore import codes, series
 from signet.toolsets.boj_explore.upstream import index_request

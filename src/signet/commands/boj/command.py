@@ -13,7 +13,7 @@ from signet.advice import advise
 from signet.commands.arguments import Parser, add_settings
 
 if TYPE_CHECKING:
-    from signet.settings import Settings
+    from signet.settings.model import Settings
     from signet.toolsets.boj.databases import Database
 
 __all__ = ["add"]
@@ -195,7 +195,7 @@ def _add_upstream(command: Parser, *more: str) -> None:
 
 def _settings(args: argparse.Namespace) -> Settings:
     from signet.configuration.reading import read_settings
-    from signet.settings import known_settings
+    from signet.settings.model import known_settings
 
     flags = {name: value for name, value in vars(args).items() if name in known_settings()}
     return read_settings(os.environ, {**flags, "toolsets": "boj,boj-explore"})
@@ -251,7 +251,7 @@ def _table(databases: list[Database]) -> str:
 
 
 def _fetch(args: argparse.Namespace) -> int:
-    from signet.settings import UsageError
+    from signet.settings.model import UsageError
 
     from .fetch import fetch
 

@@ -12,7 +12,7 @@ from signet.commands.terminal import Cell, on_terminal, say, table, write, write
 from signet.kernel.errors import Fault
 from signet.kernel.outcome import Call, Outcome
 from signet.kernel.server import QUIET_CONTEXT, Server
-from signet.settings import Settings
+from signet.settings.model import Settings
 from signet.toolsets.boj_explore.codes import closest_text, unknown_database
 from signet.toolsets.boj_explore.service import FoundCode, FoundCodes, IndexState
 from signet.toolsets.boj_explore.shelf import ORDER

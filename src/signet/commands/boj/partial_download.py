@@ -20,8 +20,8 @@ from typing import IO, Final
 import msgspec
 from msgspec import Raw, Struct
 
-from signet.files import lock, open_private
 from signet.kernel.errors import Code, Fault
+from signet.system.files import lock, open_private
 
 from .extent import Extent
 from .series_query import SeriesPage, SeriesQuery

@@ -15,12 +15,12 @@ from signet.app import build_server
 from signet.commands.call import walk
 from signet.kernel.errors import Code
 from signet.kernel.outcome import Outcome
-from signet.kernel.redaction import SecretRedactor
 from signet.kernel.schemas import ContractError
 from signet.kernel.server import Server
 from signet.kernel.tools import Tool
 from signet.proofs.examples import example_of, keep, outsider_of
-from signet.settings import Settings
+from signet.settings.model import Settings
+from signet.system.redaction import SecretRedactor
 from signet.upstream.server_process import within
 
 from .result import CheckResult, Subject

@@ -25,12 +25,12 @@ from signet.commands.wrapped import spec_of
 from signet.configuration.reading import read_settings
 from signet.configuration.servers import servers_of
 from signet.configuration.values import join_targets
-from signet.files import replacing
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.setting_types import split_list
 from signet.lock.file import DEFAULT_PATH
 from signet.relay.server_spec import ServerSpec
-from signet.settings import EnabledToolset, Settings, UsageError, known_settings
+from signet.settings.model import EnabledToolset, Settings, UsageError, known_settings
+from signet.system.files import replacing
 from signet.transports.pipes import stdout_kept
 
 from .calls import check_example, check_wrong_input

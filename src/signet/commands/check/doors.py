@@ -15,7 +15,7 @@ from signet.kernel.outcome import Outcome
 from signet.kernel.setting_types import join_list
 from signet.kernel.settings import settings_of
 from signet.kernel.toolset import Toolset
-from signet.settings import PREFIX, EnabledToolset, Settings
+from signet.settings.model import PREFIX, EnabledToolset, Settings
 
 from .calls import call_example, example_value
 from .result import CheckResult, Subject

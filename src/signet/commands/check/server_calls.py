@@ -21,7 +21,7 @@ from signet.kernel.schemas import schema_of
 from signet.proofs.examples import example_of
 from signet.relay.listing import Listed
 from signet.relay.server_spec import ServerSpec, Wrapping
-from signet.settings import Settings
+from signet.settings.model import Settings
 
 from .result import CheckResult, Subject
 from .servers import CheckedServer, check_server

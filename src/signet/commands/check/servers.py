@@ -21,7 +21,6 @@ from signet.commands.doctor.servers import read_server
 from signet.kernel.outcome import Call, Outcome
 from signet.kernel.pipeline import Pipeline
 from signet.kernel.schemas import SchemaRegistry, schema_of
-from signet.kernel.secret_shapes import find_secrets
 from signet.kernel.server import QUIET_CONTEXT
 from signet.kernel.tools import Toolbox
 from signet.kernel.toolset import Toolset
@@ -34,6 +33,7 @@ from signet.proofs.changes import compare_snapshots
 from signet.relay.listing import Listed, Terms, list_tools
 from signet.relay.server_snapshot import SnapshotError
 from signet.relay.server_spec import ServerSpec
+from signet.system.secret_shapes import find_secrets
 
 from .calls import MAX_WRONG, judge_wrong_input, wrong_inputs
 from .client_rules import lint_tool, texts_of

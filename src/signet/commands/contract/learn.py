@@ -12,11 +12,11 @@ import msgspec
 
 from signet.advice import advise
 from signet.commands.terminal import say, table, write, write_json
-from signet.files import replacing
 from signet.relay.link import LinkError
 from signet.relay.tape_learning import LearnedTool, learn
 from signet.relay.tape_reader import TapeReader
-from signet.settings import UsageError
+from signet.settings.model import UsageError
+from signet.system.files import replacing
 
 __all__ = ["add_learn"]
 

@@ -10,10 +10,10 @@ import msgspec
 
 from signet.commands.lock.sources import add_sources, read_specs, unwind_on_signals
 from signet.commands.terminal import say, write_json
-from signet.files import open_regular
 from signet.lock.snapshot import KINDS, Snapshot, compact, name_of
 from signet.relay.server_snapshot import SnapshotError, take_snapshot
-from signet.settings import UsageError
+from signet.settings.model import UsageError
+from signet.system.files import open_regular
 
 __all__ = ["add_snapshot", "read_snapshot"]
 

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from signet.catalogue import loaded_targets
 from signet.commands.arguments import USAGE, print_err, print_err_line
 from signet.commands.cli import parser, settings_of_command
-from signet.settings import Settings, UsageError
+from signet.settings.model import Settings, UsageError
 
 from .files import Sources, sources_of
 

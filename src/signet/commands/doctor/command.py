@@ -19,9 +19,9 @@ from signet.commands.ending import leave
 from signet.commands.terminal import table, write, write_json
 from signet.configuration.reading import read_configuration
 from signet.kernel.checkup import Check, Finding, State, note, trouble
-from signet.kernel.redaction import SecretRedactor, redact_user_info
 from signet.kernel.settings import Given
-from signet.settings import PREFIX, UsageError, known_settings, variable_of
+from signet.settings.model import PREFIX, UsageError, known_settings, variable_of
+from signet.system.redaction import SecretRedactor, redact_user_info
 
 from .checkups import checks_of
 

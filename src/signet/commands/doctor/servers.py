@@ -15,7 +15,7 @@ from signet.relay.link import LinkError
 from signet.relay.server_snapshot import SnapshotError, take_snapshot
 from signet.relay.server_spec import ServerSpec
 from signet.relay.tape_reader import TapeReader
-from signet.settings import Settings
+from signet.settings.model import Settings
 
 __all__ = ["read_server", "server_checks"]
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from signet.files import locked_folder, open_regular, replacing
+from signet.system.files import locked_folder, open_regular, replacing
 
 __all__ = ["ConfigFile", "backups_of", "changing", "read_config", "remove_config", "write_backup", "write_config"]
 

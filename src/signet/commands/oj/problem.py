@@ -10,11 +10,11 @@ from msgspec import Struct
 
 from signet.app import open_log, resolve
 from signet.catalogue import find_toolset
-from signet.files import user_cache
 from signet.kernel.errors import Code, Fault
 from signet.kernel.upstream import Upstream, UpstreamRequest
 from signet.runs import open_run
-from signet.settings import Settings
+from signet.settings.model import Settings
+from signet.system.files import user_cache
 from signet.toolsets.oj import api
 from signet.toolsets.oj.judges import JUDGES, explained, not_resolved
 from signet.toolsets.oj.models import FullProblem, FullResolved

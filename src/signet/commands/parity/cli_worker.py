@@ -22,7 +22,7 @@ from signet.commands.terminal import show
 from signet.commands.wrapped import learn
 from signet.configuration.wrapping import with_servers_of_file
 from signet.kernel.server import Server
-from signet.settings import Settings
+from signet.settings.model import Settings
 from signet.transports.pipes import claim_stdout
 
 __all__ = ["main", "serve"]

@@ -24,7 +24,7 @@ from signet.kernel.schemas import PREFIX as TOOL_PREFIX
 from signet.kernel.setting_types import join_list
 from signet.sandbox.hosting import host_in_thread
 from signet.sandbox.server import Running
-from signet.settings import PREFIX, variable_prefixes
+from signet.settings.model import PREFIX, variable_prefixes
 from signet.upstream.mcp_client import HttpTransport, StdioTransport, Transport
 from signet.upstream.server_process import ServerProcess
 

@@ -14,10 +14,10 @@ from signet.commands.wrapped import variables_of
 from signet.lock.file import DEFAULT_PATH as LOCK_FILE
 from signet.relay.server_name import default_name, plain_name
 from signet.relay.server_spec import ServerSpec, Wrapping
-from signet.settings import UsageError
+from signet.settings.model import UsageError
 
 if TYPE_CHECKING:
-    from signet.settings import Settings
+    from signet.settings.model import Settings
 
 __all__ = ["FLAGS", "add", "name_of_server"]
 
@@ -143,7 +143,7 @@ def _settings(args: argparse.Namespace) -> Settings:
     from signet.app import JOURNALS
     from signet.configuration.reading import read_settings
     from signet.configuration.wrapping import open_documents, with_servers
-    from signet.settings import known_settings
+    from signet.settings.model import known_settings
 
     servers = _recorded(_servers(args), args.tape_record)
     open_documents(servers, os.environ)

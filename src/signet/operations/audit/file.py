@@ -18,7 +18,7 @@ from typing import Final
 
 import msgspec
 
-from signet.files import lock, open_private, unlock
+from signet.system.files import lock, open_private, unlock
 
 from .chain import Seal, Tail
 from .ending import end_of, first_end_of, whole_size

@@ -17,7 +17,7 @@ import msgspec
 from signet.kernel.errors import ACCESS_FAULTS, Code
 from signet.kernel.exchange import Exchange, message_of
 from signet.kernel.outcome import Outcome
-from signet.kernel.redaction import redact_secrets, redact_user_info
+from signet.system.redaction import redact_secrets, redact_user_info
 
 __all__ = [
     "CONTINUED",

@@ -18,8 +18,8 @@ import msgspec
 
 from signet.kernel.errors import Code, Fault
 from signet.kernel.exchange import Exchange
-from signet.kernel.redaction import redact_secrets
 from signet.kernel.schemas import Bundle, SchemaRegistry
+from signet.system.redaction import redact_secrets
 
 from .chain import Seal, Tail, add_line
 from .file import EDGE_LOCK_S, AuditFile

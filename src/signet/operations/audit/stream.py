@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from signet.files import lock, open_regular, unlock
+from signet.system.files import lock, open_regular, unlock
 
 from .chain import Seal, Tail
 from .file import BUSY_LOCK_S, HEAD_BYTES, LOCK_RETRY_S, read_head

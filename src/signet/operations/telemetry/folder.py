@@ -23,7 +23,7 @@ from typing import Final
 
 import msgspec
 
-from signet.files import open_regular, read_regular
+from signet.system.files import open_regular, read_regular
 
 from .families import BY_NAME
 from .registry import MAX_CELLS, Figures, Key, Values

@@ -15,8 +15,8 @@ from urllib.parse import parse_qs
 import msgspec
 from msgspec import Struct
 
-from signet.files import user_cache
 from signet.kernel.upstream import Upstream
+from signet.system.files import user_cache
 from signet.toolsets.boj import BojSettings
 
 from .crawl import Crawl

@@ -24,7 +24,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from signet.files import lock, make_private_folders, open_private, open_regular
+from signet.system.files import lock, make_private_folders, open_private, open_regular
 from signet.toolsets.boj.databases import DATABASES, Database
 from signet.toolsets.boj.models import MetadataEntry
 

@@ -13,10 +13,10 @@ from typing import Final
 
 import msgspec
 
-from signet.files import make_private_folders, read_regular, replacing
 from signet.kernel.errors import Code, Fault
 from signet.kernel.upstream import CacheState, Upstream, UpstreamRequest, UpstreamResponse, UpstreamState, states_of
 from signet.kernel.waiting import Waiting
+from signet.system.files import make_private_folders, read_regular, replacing
 
 from .models import FullProblem, FullResolved
 from .render import with_chinese

@@ -9,9 +9,9 @@ from typing import Any, Final
 import msgspec
 
 from signet.catalogue import find_toolset
-from signet.kernel.secret_values import hide_secrets, plain
 from signet.kernel.settings import Setting, settings_of
-from signet.settings import Settings, flat_name
+from signet.settings.model import Settings, flat_name
+from signet.system.secret_values import hide_secrets, plain
 
 __all__ = ["HIDDEN", "ShownSetting", "dotted", "shown_settings"]
 

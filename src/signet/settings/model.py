@@ -14,13 +14,13 @@ import msgspec
 from msgspec import Meta
 
 from signet.catalogue import TOOLSETS, default_toolsets, find_toolset, load
-from signet.files import read_secret
 from signet.kernel.setting_types import split_list
 from signet.kernel.settings import PREFIX, Given, Setting, merge, setting, settings_of
 from signet.kernel.toolset import Toolset
 from signet.kernel.toolset_settings import IncompleteSettings, build_settings, change_settings, recordable, secret_texts
 from signet.operations.settings import OperationSettings
 from signet.relay.server_spec import Wrapping
+from signet.system.files import read_secret
 
 __all__ = [
     "FILE_SUFFIX",

@@ -20,7 +20,7 @@ from typing import Final
 
 import msgspec
 
-from signet.kernel.redaction import SecretRedactor, redact_shapes
+from signet.system.redaction import SecretRedactor, redact_shapes
 
 __all__ = ["DEBUG", "ERROR", "INFO", "LEVELS", "OFF", "TRACE", "WARN", "DroppingLog", "LimitedLog", "Log"]
 
