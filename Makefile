@@ -94,7 +94,7 @@ servers: ## Install other people's servers below build/servers, from npm and PyP
 	@PYTHON=$(PYTHON) scripts/install_servers.sh
 
 wrapped-servers: $(TEST_STAMP) tools servers ## Wrap other people's servers and write docs/wrapped-servers.md (ARGS="--only NAME")
-	@PYTHONPATH=tests $(BIN)/python -m wrap.wrapped_servers $(ARGS)
+	@PYTHONPATH=tests:tests/support $(BIN)/python -m wrap.wrapped_servers $(ARGS)
 
 measure: $(TEST_STAMP) ## Measure the source tree: modules, lines, functions, the road of a call
 	@$(BIN)/python scripts/measure_house.py $(ARGS)

@@ -33,7 +33,12 @@ class Slot:
 
     def prepare(self) -> None:
         """Bring the copy up to date: files that have not changed stay, with their bytecode."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        place = self.folder / ".place"
+        if not place.exists() or place.read_text(encoding="utf-8") != str(self.folder):
+            # The links of a checkout that was copied or moved lead to the old one.
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.folder.mkdir(parents=True)
+            place.write_text(str(self.folder), encoding="utf-8")
         wanted = _listed()
         for path in wanted:
             _copy(ROOT / path, self.folder / path)

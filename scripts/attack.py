@@ -34,6 +34,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests/support"))
 
 from attack import starving
 from attack.clients import allow_descriptors, connect, post, read_answers
@@ -44,7 +45,7 @@ from attack.traffic import HEAD, HOSTILE, STREAM, VALID, Kind
 from attack.trend import Sample, Trend
 from attack.wrapped_processes import starve
 from certificates import write_certificate
-from channels import rpc
+from door_calls import rpc
 from processes import PATIENCE_S, Server, serving_limited
 
 LEFT_OVER = 128 * MIB

@@ -33,8 +33,8 @@ import pytest
 from matplotlib.font_manager import get_font_names
 from PIL import Image
 
-from here import run_here, signet_here
-from obstacles import LINKS, OBSTACLES, obstruct
+from commands_in_process import run_here, signet_here
+from planted_files import LINKS, OBSTACLES, obstruct
 from processes import BIN, PATIENCE_S, ROOT, SIGNET, Server, clean_env, run, serving_command
 from signet.app import build_server
 from signet.commands import boj_mcp

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from here import run_here
+from commands_in_process import run_here
 from processes import PATIENCE_S, SIGNET, Server, clean_env, run, serving_command
 from signet.commands.boj import command
 from signet.toolsets.boj_explore.columns import UNITS

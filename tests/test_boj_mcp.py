@@ -34,7 +34,7 @@ from boj_harness import (
     result_of,
     serving_boj,
 )
-from channels import run_on_one_message
+from door_calls import run_on_one_message
 from processes import PATIENCE_S, Pipe, piping
 from signet.catalogue import find_toolset
 from signet.commands import boj_mcp

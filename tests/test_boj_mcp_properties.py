@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from boj_harness import BOJ, CALLS, CODE, LAYER, METADATA, TOOLS, error_of, request, result_of, serving_boj
-from channels import run_on_one_message
+from door_calls import run_on_one_message
 from processes import Pipe
 
 VALIDATION, REFUSED = (-32602, "VALIDATION_ERROR"), (-32602, "API_ERROR")

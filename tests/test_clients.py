@@ -15,7 +15,7 @@ from cells import INTRO, Cell, judge, page, worst
 from client import Client, node, read_clients
 from servers import sandboxes
 
-from lockfiles import locked
+from pip_lock_files import locked
 from processes import ROOT
 from signet.kernel.progress import INTERVAL_S
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from channels import rpc
-from here import signet_here
-from processes import BIN, PATIENCE_S, SIGNET, TWO_DOORS, clean_env
+from commands_in_process import signet_here
+from door_calls import rpc
+from processes import BIN, FIRST_AND_LAST_DOOR, PATIENCE_S, SIGNET, clean_env
 from terminals import run_on_terminal
 
 SECRET = "hunter2-and-more"
@@ -271,7 +271,7 @@ def test_doctor_shows_the_file_and_what_sets_nothing(folder: Path) -> None:
 def test_parity_compares_the_tools_whatever_the_file_in_the_folder_says(folder: Path) -> None:
     (folder / "signet.toml").write_text('toolsets = ["boj"]\nvalidation = "off"\nprot = 1\n')
 
-    done = run(folder, SIGNET, "parity", "--toolsets", "plantuml", env=TWO_DOORS)
+    done = run(folder, SIGNET, "parity", "--toolsets", "plantuml", env=FIRST_AND_LAST_DOOR)
 
     assert done.returncode == 0, done.stdout + done.stderr
 

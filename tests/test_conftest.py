@@ -39,7 +39,12 @@ def small_run(folder: Path, tests: str, *flags: str, **env: str) -> subprocess.C
         ["sh", "-c", 'trap "" INT; exec "$0" "$@"', sys.executable, *command],
         cwd=folder,
         # Plugins that the small run does not need take most of its time.
-        env={**kept, "PYTHONPATH": str(ROOT / "tests"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **env},
+        env={
+            **kept,
+            "PYTHONPATH": f"{ROOT}/tests{os.pathsep}{ROOT}/tests/support",
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            **env,
+        },
         capture_output=True,
         encoding="utf-8",
         check=False,

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import pytest
 
-from lockfiles import locked
+from pip_lock_files import locked
 from processes import PATIENCE_S, ROOT, Reply, Server, clean_env, serving_command
 
 Run = Callable[..., str]

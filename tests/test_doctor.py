@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from here import signet_here
+from commands_in_process import signet_here
 from processes import EXTENDED, PATIENCE_S, ROOT, SIGNET, clean_env, serving
 from signet.toolsets.oj.sandbox.api import build
 from upstream_harness import UpstreamHarness, playing

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from channels import Said, doors, invocation, modern_headers, rpc
+from door_calls import Said, doors, invocation, modern_headers, rpc
 from misbehaving_server import SECRET
 from processes import ROOT, SIGNET, Pipe, Server, piping, serving, serving_command
 
-ODD = (sys.executable, str(ROOT / "tests/misbehaving_server.py"))
+ODD = (sys.executable, str(ROOT / "tests/support/misbehaving_server.py"))
 DIAGRAM = {"plantumlCode": "@startuml\nA --> B\n@enduml"}
 
 SOUND: dict[str, tuple[str, str, Any]] = {

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from channels import INITIALIZE, rpc, run_on_one_message
+from door_calls import INITIALIZE, rpc, run_on_one_message
 from drop_in_servers import BOJ_SERVER, OJ_SERVER, ORIGIN, SERVERS, VERSION, DropInServer
 from processes import SIGNET
 from signet.settings.model import known_settings, variable_of

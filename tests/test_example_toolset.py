@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from channels import rpc
+from door_calls import rpc
 from example_toolset import TOOLSET
 from example_toolset.sandbox import build
 from processes import PATIENCE_S, ROOT, Server, clean_env, piping, serving_command
@@ -22,7 +22,7 @@ from signet.commands.parity.engine import run_corpus
 from signet.sandbox.hosting import host_in_thread
 from signet.sandbox.server import Running
 
-PROGRAM = (sys.executable, str(ROOT / "tests/extended_server.py"))
+PROGRAM = (sys.executable, str(ROOT / "tests/support/extended_server.py"))
 TOKEN = "a-token-for-the-station"
 
 

@@ -14,8 +14,8 @@ from unittest import mock
 
 import pytest
 
-from here import signet_here
-from processes import BIN, PATIENCE_S, ROOT, SIGNET, TWO_DOORS, Server, clean_env, serving, serving_command
+from commands_in_process import signet_here
+from processes import BIN, FIRST_AND_LAST_DOOR, PATIENCE_S, ROOT, SIGNET, Server, clean_env, serving, serving_command
 from signet.catalogue import TOOLSETS, find_toolset
 from signet.commands.cli import parser
 from signet.commands.oj import judging
@@ -172,7 +172,7 @@ def test_a_command_of_the_readme_or_of_a_help_page_works_on_the_sample_data(
     if words[1:2] == ["diagram"]:
         words = drawn_files(tmp_path, words)
     env = {"SIGNET_TOKEN": "a-token"} if "0.0.0.0" in line else {}
-    env |= TWO_DOORS if words[1:2] == ["check"] else {}
+    env |= FIRST_AND_LAST_DOOR if words[1:2] == ["check"] else {}
     # The engine of the server draws, since each would take seconds to start; test_diagram_command.py starts them.
     env |= {"PLANTUML_SERVER": f"{server.url}/render"} if words[1:2] == ["diagram"] or "checkPlantUML" in line else {}
 

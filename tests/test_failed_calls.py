@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import misbehaving_server
-from channels import rpc
+from door_calls import rpc
 from processes import PATIENCE_S, SIGNET, Pipe, piping, serving
 from signet.kernel.channel import ClientChannel
 from signet.kernel.errors import Code, Fault, place_of

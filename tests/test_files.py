@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from obstacles import LINKS, OBSTACLES, obstruct
+from planted_files import LINKS, OBSTACLES, obstruct
 from signet.system.files import lock, make_private_folders, open_private, read_regular, replacing
 
 HOLDER = """

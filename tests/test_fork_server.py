@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import fork_server
-from processes import PATIENCE_S, SIGNET, TWO_DOORS, clean_env, piping, serving
+from processes import FIRST_AND_LAST_DOOR, PATIENCE_S, SIGNET, clean_env, piping, serving
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
 FRESH = {"FRESH_PROCESSES": "1"}
@@ -58,7 +58,7 @@ def test_copies_and_others_are_told_apart() -> None:
     ("command", "more", "can"),
     [
         ([SIGNET, "tools"], {}, True),
-        ([SIGNET, "tools"], TWO_DOORS, True),
+        ([SIGNET, "tools"], FIRST_AND_LAST_DOOR, True),
         ([SIGNET, "tools"], FRESH, False),
         ([SIGNET, "tools"], {"PYTHONPATH": "/elsewhere"}, False),
         ([SIGNET, "tools"], {"PYTHONIOENCODING": "ascii"}, False),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from installations import build_wheel, environ_of, make_environment
+from fresh_environments import build_wheel, environ_of, make_environment
 from processes import PATIENCE_S
 from signet.installation import Origin, install_command, origin_of
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from here import signet_here
+from commands_in_process import signet_here
 from journal.test_reading import journal, record
 from processes import PATIENCE_S, SIGNET, clean_env, serving
 from signet.commands.journal.top import percentile

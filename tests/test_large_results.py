@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from boj_harness import CODE, METADATA, SPOT, SPOT_TARGET, BojHarness, serving_boj
-from channels import modern_headers, rpc
+from door_calls import modern_headers, rpc
 from processes import SIGNET, Pipe, Server, piping, serving
 from upstream_harness import DIRECT
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from here import run_here
-from installations import build_wheel, environ_of, link_packages, make_environment
-from processes import TWO_DOORS
+from commands_in_process import run_here
+from fresh_environments import build_wheel, environ_of, link_packages, make_environment
+from processes import FIRST_AND_LAST_DOOR
 from signet.commands.new.names import name_project
 from signet.commands.new.project import make_project
 from signet.settings.model import UsageError
@@ -98,7 +98,7 @@ def test_it_passes_the_gate_at_once_by_its_file_and_by_its_entry_point(
     (tmp_path / "weather/signet.toml").unlink()
 
     by_file = empty(weather, "signet", "check", "--format", "json")
-    by_entry_point = empty(tmp_path / "weather", "signet", "check", "--format", "json", **TWO_DOORS)
+    by_entry_point = empty(tmp_path / "weather", "signet", "check", "--format", "json", **FIRST_AND_LAST_DOOR)
 
     targets = [json.loads(done.stdout)["targets"] for done in (by_file, by_entry_point)]
     assert targets == [["src/weather/tools.py"], ["weather.tools:toolset"]]
@@ -126,7 +126,7 @@ def test_a_copy_that_is_installed_does_not_replace_the_code_of_the_project(tmp_p
     tools = tmp_path / "demo/src/demo/tools.py"
     tools.write_text(tools.read_text().replace("Count the days", "Count all days"))
 
-    checked = start("signet", "check", **TWO_DOORS)
+    checked = start("signet", "check", **FIRST_AND_LAST_DOOR)
     listed = start("signet", "tools", "src/demo/tools.py", "days_until")
     tested = start("pytest", "-q", "-p", "no:cacheprovider", CI="true")
 

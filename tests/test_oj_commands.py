@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from here import signet_here
+from commands_in_process import signet_here
 from oj_harness import OjHarness, oj_sandbox
 from processes import PATIENCE_S, ROOT, SIGNET, clean_env
 from signet.commands.oj import program_run

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from channels import rpc, run_on_one_message
+from door_calls import rpc, run_on_one_message
 from oj_harness import OJ, PAGE, PROBLEM, SAMPLE, OjHarness, call, serving_oj
 from processes import Pipe
 from upstream_harness import hashed_bearer

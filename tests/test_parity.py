@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 import misbehaving_server
-from here import signet_here
-from processes import PATIENCE_S, ROOT, SIGNET, TWO_DOORS, clean_env, run, serving
+from commands_in_process import signet_here
+from processes import FIRST_AND_LAST_DOOR, PATIENCE_S, ROOT, SIGNET, clean_env, run, serving
 from signet.catalogue import TOOLSETS, find_toolset
 from signet.commands.parity import command, engine
 from signet.commands.parity.channels import CHANNELS
@@ -29,7 +29,7 @@ from signet.kernel.errors import Code
 from signet.upstream.server_process import ServerProcess
 from terminals import run_on_terminal
 
-MUTANT = (sys.executable, str(ROOT / "tests/mutant_server.py"))
+MUTANT = (sys.executable, str(ROOT / "tests/support/mutant_server.py"))
 NAMES = [channel.name for channel in CHANNELS]
 LONG_S = 240.0
 """How long a test waits for a whole corpus."""
@@ -332,7 +332,7 @@ def test_faults_that_a_corpus_orders_befall_each_way_alike(tmp_path: Path) -> No
         {"name": "well", **call},
     )
 
-    done = parity("--corpus", calls, "--toolsets", "oj", "--json", env=TWO_DOORS)
+    done = parity("--corpus", calls, "--toolsets", "oj", "--json", env=FIRST_AND_LAST_DOOR)
     report = json.loads(done.stdout)
 
     assert done.returncode == 0
@@ -345,7 +345,7 @@ def test_a_difference_ends_with_status_one_and_a_diff(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(
         "import sys\n"
         "if 'serve' in sys.orig_argv:\n"
-        f"    sys.path.insert(0, {str(ROOT / 'tests')!r})\n"
+        f"    sys.path.insert(0, {str(ROOT / 'tests/support')!r})\n"
         "    import mutant_server\n"
         "    mutant_server.result()\n"
     )
@@ -422,7 +422,7 @@ def test_what_is_not_written_right_is_a_usage_error(args: tuple[str, ...], sente
 
 def test_a_person_at_a_terminal_sees_colours_and_how_far_it_is() -> None:
     here, there = pty.openpty()
-    env = clean_env({**TWO_DOORS, "TERM": "xterm-256color", "COLUMNS": "150"})
+    env = clean_env({**FIRST_AND_LAST_DOOR, "TERM": "xterm-256color", "COLUMNS": "150"})
     command = [SIGNET, "parity", "--toolsets", "plantuml"]
     with subprocess.Popen(command, stdin=there, stdout=there, stderr=there, env=env) as process:
         os.close(there)
@@ -475,7 +475,7 @@ def chunks(terminal: int) -> Iterator[bytes]:
 def test_output_that_can_carry_no_signs_has_words(tmp_path: Path) -> None:
     calls = corpus(tmp_path, {"name": "mine", "tool": "encodePlantUML", "arguments": DIAGRAM})
 
-    done = parity("--corpus", calls, "--toolsets", "plantuml", env={**TWO_DOORS, "PYTHONIOENCODING": "ascii"})
+    done = parity("--corpus", calls, "--toolsets", "plantuml", env={**FIRST_AND_LAST_DOOR, "PYTHONIOENCODING": "ascii"})
 
     assert done.returncode == 0
     assert done.stdout.splitlines()[2].split() == ["mine", "OK", "ok", "ok"]
@@ -488,7 +488,7 @@ def test_a_signal_stops_all_that_was_started(tmp_path: Path, number: signal.Sign
         tmp_path, {"name": "stuck", "tool": "get_problem", "arguments": arguments, "order": [{"fault": "hang"}]}
     )
     command = [SIGNET, "parity", "--corpus", calls]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, env=clean_env(TWO_DOORS))
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, env=clean_env(FIRST_AND_LAST_DOOR))
     try:
         pids = children(process.pid)
         process.send_signal(number)

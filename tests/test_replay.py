@@ -16,8 +16,8 @@ import pytest
 
 import boj_harness
 import oj_harness
-from channels import rpc
-from here import run_here
+from commands_in_process import run_here
+from door_calls import rpc
 from journals import differences
 from processes import SIGNET, Pipe, piping, run, serving
 from signet.journal.record import VOLATILE

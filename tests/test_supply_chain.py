@@ -19,7 +19,7 @@ import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
-from lockfiles import locked
+from pip_lock_files import locked
 from processes import BIN, ROOT, clean_env
 from signet.engines.assets import packed_files
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 
-from processes import BIN, PATIENCE_S, ROOT, TWO_DOORS, clean_env
+from processes import BIN, FIRST_AND_LAST_DOOR, PATIENCE_S, ROOT, clean_env
 
 PAGE = (ROOT / "docs/own-tools.md").read_text(encoding="utf-8")
 PEERS = (ROOT / "docs/from-fastmcp.md").read_text(encoding="utf-8")
@@ -27,7 +27,7 @@ SERVERS = {name: code for kind, name, code in BLOCK.findall(PEERS) if kind == "p
 def run(script: str, folder: Path, port: int, *, fails: bool = False) -> str:
     """Run a block of commands, the last of which may be meant to fail; return what it printed."""
     lines = script.replace("8900", str(port))
-    env = {**clean_env(TWO_DOORS), "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "NO_COLOR": "1"}
+    env = {**clean_env(FIRST_AND_LAST_DOOR), "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "NO_COLOR": "1"}
     command = [shutil.which("bash") or "bash", "-c", f"set -eu\n{lines}"]
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, timeout=4 * PATIENCE_S, check=False)
     assert (done.returncode != 0) == fails, done.stdout.decode() + done.stderr.decode()

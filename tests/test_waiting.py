@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from boj_harness import CALL_RATE, CODE, DEPOSITS, LAYER, METADATA, SPOT, SPOT_TARGET, BojHarness
-from channels import META, rpc
+from door_calls import META, rpc
 from oj_harness import SAMPLE, OjHarness
 from processes import ROOT, Pipe, Server, piping, serving_command
 from signet.kernel.pipeline import CALL_TIMEOUT_S
 from signet.settings.model import Settings
 from upstream_harness import DIRECT
 
-EAGER = (sys.executable, str(ROOT / "tests/eager_server.py"))
+EAGER = (sys.executable, str(ROOT / "tests/support/quick_progress_server.py"))
 ANSWER = re.compile(r"waiting for the Bank of Japan's answer \(\d+ s\)")
 EVENTS = {"accept": "application/json, text/event-stream"}
 

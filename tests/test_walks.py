@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from installations import build_wheel, environ_of, make_environment
+from fresh_environments import build_wheel, environ_of, make_environment
 from processes import PATIENCE_S, ROOT, free_port
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from attack.clients import BYSTANDER, connect, head, post, read_answers, speak_tls
-from channels import invocation, modern_headers, rpc
+from door_calls import invocation, modern_headers, rpc
 from processes import PATIENCE_S, Server
 
 MIB = 1 << 20

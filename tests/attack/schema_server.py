@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tests/support")]
 
 from fuzz.schema_grammar import hostile_schema, hostile_value  # noqa: E402 - it is found only now
 from wrap.hostile_schema_server import TOOLS, say  # noqa: E402

@@ -12,7 +12,7 @@ import pytest
 from attack.clients import ATTACKER, BYSTANDER, Answer, allow_descriptors, connect, connections, post, read_answers
 from attack.observation import until
 from attack.wrapped_processes import Session
-from channels import rpc
+from door_calls import rpc
 from processes import ROOT, SIGNET, Server, run, serving, serving_command
 
 TOOLS = str(Path(__file__).with_name("telling_tools.py"))

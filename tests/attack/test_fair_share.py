@@ -22,7 +22,7 @@ from attack.clients import (
     read_answers,
 )
 from attack.observation import Bystander, costing_nothing, until
-from channels import invocation, modern_headers, rpc
+from door_calls import invocation, modern_headers, rpc
 from processes import PATIENCE_S, Server, serving_limited
 
 STARTED = "waiting_forever: started"

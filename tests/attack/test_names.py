@@ -9,7 +9,7 @@ import pytest
 
 from attack.clients import ATTACKER, Answer, connect, exchange, head, post
 from attack.observation import CALL, CODE, costing_nothing
-from channels import invocation
+from door_calls import invocation
 from processes import Server, run, serving, serving_limited
 
 TOKEN = "a-token-of-forty-two"

@@ -10,7 +10,7 @@ import pytest
 
 from attack.clients import connect, head, is_open, parse, post, read_answers
 from attack.observation import CALLS, MIB, Bystander, costing_nothing, until
-from channels import rpc
+from door_calls import rpc
 from processes import PATIENCE_S, Server, serving, serving_limited
 
 ENDLESS = {

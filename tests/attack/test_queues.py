@@ -12,7 +12,7 @@ import pytest
 from attack.clients import ATTACKER, BYSTANDER, allow_descriptors, connect, connections, post, read_answers
 from attack.observation import until
 from attack.starving import STARTED, TOOLS, ask, holding
-from channels import modern_headers, rpc
+from door_calls import modern_headers, rpc
 from own_toolsets import echoing
 from processes import ROOT, SIGNET, Server, serving, serving_command
 

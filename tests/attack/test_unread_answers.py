@@ -15,7 +15,7 @@ import pytest
 from attack.clients import ATTACKER, BYSTANDER, Answer, allow_descriptors, connect, parse, post, read_answers, speak_tls
 from attack.observation import MIB, Observed, until
 from certificates import write_certificate
-from channels import rpc
+from door_calls import rpc
 from processes import ROOT, SIGNET, Server, piping, serving_command
 
 LARGE = 15_500_000

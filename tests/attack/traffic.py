@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from attack.clients import Answer, connect, exchange, head, parse, post, read_answers
 from attack.observation import CALL, CALLS, ENCODED, result_of
-from channels import modern_headers, rpc
+from door_calls import modern_headers, rpc
 
 CLOSE = ("Connection", "close")
 STREAM = ("Accept", "application/json, text/event-stream")

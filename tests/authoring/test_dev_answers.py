@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from development import DOORS, EXCEPTION, TOKEN, TOOLS, VALUE, Doors, open_doors
+from failing_tools import DOORS, EXCEPTION, TOKEN, TOOLS, VALUE, Doors, open_doors
 from processes import SIGNET, piping, run
 from signet.asgi import create_app
 from signet.settings.model import UsageError

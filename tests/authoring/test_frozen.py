@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from here import signet_here
+from commands_in_process import signet_here
 from processes import clean_env
 from signet.app import open_toolbox
 from signet.authoring.claims import unclaimed

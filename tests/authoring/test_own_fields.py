@@ -16,7 +16,7 @@ from msgspec import Meta
 from typing_extensions import TypedDict
 
 import signet
-from here import signet_here
+from commands_in_process import signet_here
 from own_toolsets import call, declared
 from processes import PATIENCE_S, SIGNET, clean_env
 from signet.authoring.contract import ContractTypeError, DerivedContract, derive

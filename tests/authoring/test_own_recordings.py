@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 import signet
-from here import run_here
+from commands_in_process import run_here
 from own_toolsets import ServiceHarness, call_all, declared, echoing
 from processes import SIGNET, piping, run
 from upstream_harness import DIRECT

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import signet
-from channels import rpc
+from door_calls import rpc
 from processes import SIGNET, Server, piping, serving
 
 TOOLS = '''

@@ -10,7 +10,7 @@ from textwrap import dedent
 
 import pytest
 
-from here import signet_here
+from commands_in_process import signet_here
 from processes import PATIENCE_S, SIGNET, clean_env
 
 ADD = '''

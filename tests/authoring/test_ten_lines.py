@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 
-from installations import build_wheel, environ_of, make_environment
+from fresh_environments import build_wheel, environ_of, make_environment
 from processes import PATIENCE_S, Server, serving_command
 
 TEN_LINES = '''

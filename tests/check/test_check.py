@@ -14,8 +14,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from here import signet_here
-from processes import SIGNET, TWO_DOORS, clean_env
+from commands_in_process import signet_here
+from processes import FIRST_AND_LAST_DOOR, SIGNET, clean_env
 from signet.catalogue import find_toolset
 from signet.commands.check import command as check_command
 from signet.commands.check.report import as_text
@@ -62,7 +62,7 @@ def signet(folder: Path, *args: str, **env: str) -> subprocess.CompletedProcess[
         [SIGNET, *args],
         cwd=folder,
         # A file that is written twice within a second may have an outdated bytecode.
-        env=clean_env({"PYTHONDONTWRITEBYTECODE": "1", **TWO_DOORS, **env}),
+        env=clean_env({"PYTHONDONTWRITEBYTECODE": "1", **FIRST_AND_LAST_DOOR, **env}),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
@@ -514,7 +514,7 @@ def test_a_report_that_cannot_be_printed_is_no_failed_check(good: Path, where: s
     done = subprocess.run(
         ["/bin/sh", "-c", f'exec "$0" check tools.py {to}', SIGNET],
         cwd=good,
-        env=clean_env(TWO_DOORS),
+        env=clean_env(FIRST_AND_LAST_DOOR),
         capture_output=True,
         timeout=PATIENCE_S,
         check=False,
@@ -538,7 +538,7 @@ def test_a_report_that_cannot_be_written_at_the_end_is_printed(tmp_path: Path) -
 
 def test_on_a_narrow_terminal_the_names_of_the_checks_stay_whole(good: Path) -> None:
     """And without colours there are no other styles."""
-    env = {**TWO_DOORS, "NO_COLOR": "1", "TERM": "xterm-256color"}
+    env = {**FIRST_AND_LAST_DOOR, "NO_COLOR": "1", "TERM": "xterm-256color"}
     screen = Screen([SIGNET, "check", str(good / "tools.py")], columns=40, env=env)
 
     status, text = screen.finish()

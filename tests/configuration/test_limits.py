@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from here import run_here
+from commands_in_process import run_here
 from signet.configuration.reading import read_configuration
 from signet.settings.model import Settings, UsageError
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from channels import invocation, rpc
+from door_calls import invocation, rpc
 from processes import PATIENCE_S, Server
 
 TOOLS = '''

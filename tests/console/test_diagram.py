@@ -103,7 +103,7 @@ def test_a_diagram_that_takes_too_long_is_told_and_the_next_is_drawn(visit: Open
 
 
 def test_without_its_files_the_server_draws(visit: Open) -> None:
-    command = (sys.executable, str(ROOT / "tests/engineless_server.py"), "serve", "--port", "0", "--sandbox")
+    command = (sys.executable, str(ROOT / "tests/support/engineless_server.py"), "serve", "--port", "0", "--sandbox")
     with serving_command(*command, "--no-journal") as server:
         visitor = visit(server)
         page = visitor.go("diagram")
@@ -117,7 +117,7 @@ def test_without_its_files_the_server_draws(visit: Open) -> None:
 
 
 def test_without_any_engine_the_link_is_shown_with_a_hint(visit: Open) -> None:
-    command = (sys.executable, str(ROOT / "tests/engineless_server.py"), "serve", "--port", "0", "--sandbox")
+    command = (sys.executable, str(ROOT / "tests/support/engineless_server.py"), "serve", "--port", "0", "--sandbox")
     with serving_command(*command, "--no-journal", "--plantuml-jar", "/nowhere.jar") as server:
         visitor = visit(server)
         page = visitor.go("diagram")

@@ -36,7 +36,7 @@ def draw(server: Server, **wanted: object) -> Any:
 @pytest.fixture(scope="module")
 def bare() -> Iterator[Server]:
     """A server without the engine's files and without a jar."""
-    command = (sys.executable, str(ROOT / "tests/engineless_server.py"), "serve", "--port", "0", "--sandbox")
+    command = (sys.executable, str(ROOT / "tests/support/engineless_server.py"), "serve", "--port", "0", "--sandbox")
     with serving_command(*command, "--plantuml-jar", "/nowhere.jar", "--no-journal") as running:
         yield running
 

@@ -13,7 +13,7 @@ import jsonschema
 import msgspec
 import pytest
 
-from channels import invocation
+from door_calls import invocation
 from processes import PATIENCE_S, Server, free_port, serving, serving_limited
 from signet.console.configuration import configured_limits, configured_settings
 from signet.settings.model import Settings

@@ -17,9 +17,9 @@ import pytest
 from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 
-from channels import invocation, rpc
 from console.journal_calls import DIAGRAM, Stream, encode, encode_at_every_door, following, listed, wait_until
-from processes import PATIENCE_S, SHORT_ADMISSION, Reply, Server, run, serving, serving_limited
+from door_calls import invocation, rpc
+from processes import FREQUENT_TOKEN_CHECKS, PATIENCE_S, Reply, Server, run, serving, serving_limited
 from signet.app import build_server
 from signet.commands.call import walk
 from signet.console import feed as feeds
@@ -253,7 +253,7 @@ def test_a_revoked_token_ends_the_stream_of_a_server(tmp_path: Path) -> None:
     made = run("token", "new", "reader", "--scopes", "tools:read", "--tokens-file", tokens).stdout.decode().split()[-1]
     flags = ("--toolsets", "plantuml", "--no-journal", "--tokens-file", tokens)
     with (
-        serving(*flags, env=SHORT_ADMISSION) as server,
+        serving(*flags, env=FREQUENT_TOKEN_CHECKS) as server,
         following(server, {"authorization": f"Bearer {made}"}) as stream,
     ):
         stream.batch()

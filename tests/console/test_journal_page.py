@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from browser import Open, Stay
 from console.journal_calls import encode, encode_at_every_door, listed, write_tools
-from processes import SHORT_ADMISSION, Server, serving, serving_command
+from processes import FREQUENT_TOKEN_CHECKS, Server, serving, serving_command
 
 LONG_US = 100_000
 MANY = 10_000
@@ -215,7 +215,7 @@ def tasks_of(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def test_a_page_follows_on_when_its_stream_has_ended_and_says_so(visit: Open) -> None:
-    env = {**SHORT_ADMISSION, "SHORT_STREAMS": "0.5"}
+    env = {**FREQUENT_TOKEN_CHECKS, "SHORT_STREAMS": "0.5"}
     with serving("--toolsets", "plantuml", "--no-journal", env=env) as server:
         person = visit(server)
         page = person.go("journal")

@@ -17,8 +17,8 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 from browser import HEIGHT, WIDTH, Open
-from channels import invocation, rpc
 from console.journal_calls import listed
+from door_calls import invocation, rpc
 from processes import PATIENCE_S, ROOT, Server, serving
 
 PICTURES = ROOT / "docs/images/console"

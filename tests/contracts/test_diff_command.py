@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from here import run_here, signet_here
+from commands_in_process import run_here, signet_here
 from processes import BIN, ROOT, SIGNET, serving
 
 SCHEMAS = ROOT / "src/signet/schemas"

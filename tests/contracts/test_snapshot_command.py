@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 
-from here import signet_here
+from commands_in_process import signet_here
 from processes import BIN, ROOT, clean_env
 
 SERVER = (sys.executable, str(ROOT / "tests/lock/changing_server.py"))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from here import signet_here
+from commands_in_process import signet_here
 from processes import PATIENCE_S, SIGNET, clean_env
 from signet.system.files import locked_folder
 

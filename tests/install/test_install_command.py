@@ -18,7 +18,7 @@ import yaml
 from mcp import Client, StdioServerParameters
 
 from client_files import PROJECT_FILES, USER_FILES, after, before
-from here import signet_here
+from commands_in_process import signet_here
 from processes import PATIENCE_S, ROOT, SIGNET, clean_env, serving
 from signet.clients.clients import CLIENTS
 from signet.commands.install.target import words_of

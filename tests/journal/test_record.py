@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 import misbehaving_server
-from channels import doors, invocation, rpc
+from door_calls import doors, invocation, rpc
 from journals import ROUTING, VOLATILE, differences, records_in
 from processes import ROOT, SIGNET, Pipe, Server, piping, serving
 from signet.catalogue import find_toolset

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from channels import rpc
+from door_calls import rpc
 from journals import FOLDER, LATEST, records_in
-from obstacles import OBSTACLES, obstruct
+from planted_files import OBSTACLES, obstruct
 from processes import PATIENCE_S, SIGNET, piping, serving
 from signet.journal import retention
 from signet.journal.retention import open_journal

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from channels import rpc
-from here import run_here
+from commands_in_process import run_here
+from door_calls import rpc
 from journals import FOLDER
 from processes import PATIENCE_S, SIGNET, piping, serving
 from signet.journal.record import Recorder

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from channels import rpc
+from door_calls import rpc
 from journals import FOLDER, LATEST, records_in
 from processes import PATIENCE_S, SIGNET, clean_env, piping, serving
 from signet.journal import writer

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import misbehaving_server
-from channels import rpc
+from door_calls import rpc
 from signet.kernel.channel import HTTP_MCP, STDIO_MCP, ClientChannel
 from signet.kernel.server import Server
 from signet.kernel.wire import Headers

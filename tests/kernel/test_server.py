@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import misbehaving_server
-from channels import META, invocation, modern_headers, rpc
+from door_calls import META, invocation, modern_headers, rpc
 from signet.app import SCHEMA_ROOT
 from signet.kernel.headers import ParamHeader
 from signet.kernel.outcome import Door

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from channels import INITIALIZE
-from here import signet_here
+from commands_in_process import signet_here
+from door_calls import INITIALIZE
 from lock.test_server_snapshot import is_running
 from processes import PATIENCE_S, ROOT, SIGNET, clean_env
 from signet.lock.file import read_lock

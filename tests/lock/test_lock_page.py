@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from here import signet_here
+from commands_in_process import signet_here
 from processes import ROOT
 
 PAGE = (ROOT / "docs/lock.md").read_text(encoding="utf-8")

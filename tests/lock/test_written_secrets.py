@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from channels import rpc
+from door_calls import rpc
 from processes import PATIENCE_S, SIGNET, clean_env
 from secret_texts import CORES, SECRETS
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from channels import invocation
-from here import run_here, signet_here
+from commands_in_process import run_here, signet_here
+from door_calls import invocation
 from own_toolsets import ServiceHarness
 from processes import BIN, PATIENCE_S, ROOT, SIGNET, Server, clean_env, piping, serving, serving_command
 from signet.sandbox.message import SandboxRequest, SandboxResponse, json_response

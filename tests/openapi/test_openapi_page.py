@@ -6,7 +6,7 @@ import re
 import shlex
 from pathlib import Path
 
-from here import signet_here
+from commands_in_process import signet_here
 from processes import ROOT, clean_env
 from signet.openapi.document import MAX_BYTES
 from signet.openapi.selection import MAX_OPERATIONS

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from here import signet_here
+from commands_in_process import signet_here
 
 DOCUMENT = {
     "openapi": "3.1.0",

@@ -28,7 +28,7 @@ SECRETS = {
     "TEST_PASSWORD": "s3cret-word",
     "TEST_USERNAME": "me",
 }
-NAMES = str(ROOT / "tests/public_names.py")
+NAMES = str(ROOT / "tests/support/public_loopback_server.py")
 
 
 @dataclass

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from channels import invocation, rpc
+from door_calls import invocation, rpc
 from processes import SIGNET, Server, clean_env, serving
 
 CANARY = "canary-55d0"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from audit_logs import lines_in, rehashed
-from here import run_here
+from commands_in_process import run_here
 from processes import SIGNET, piping
 from signet.kernel.caller import Caller
 from signet.kernel.exchange import Exchange

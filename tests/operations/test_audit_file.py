@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from audit_logs import events_in, lines_in, requests_in
-from channels import rpc
-from here import run_here
+from commands_in_process import run_here
+from door_calls import rpc
 from processes import PATIENCE_S, SIGNET, Server, piping, run, serving
 from signet.kernel.caller import Caller, Principal
 from signet.kernel.errors import Fault

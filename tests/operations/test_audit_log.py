@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from audit_logs import events_in, lines_in, requests_in, wait_for_requests, wait_for_started
-from channels import invocation, rpc
+from door_calls import invocation, rpc
 from processes import (
     LIMITED,
     PATIENCE_S,

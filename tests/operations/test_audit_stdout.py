@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from audit_logs import events_in, lines_in, requests_in
-from channels import rpc
+from door_calls import rpc
 from processes import PATIENCE_S, SIGNET, Server, clean_env, free_port, piping, run
 from signet.operations.audit.chain import Seal, Tail
 from signet.operations.audit.stream import AuditStream

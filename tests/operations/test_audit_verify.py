@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from audit_logs import lines_in, rehashed
-from channels import rpc
-from here import run_here
+from commands_in_process import run_here
+from door_calls import rpc
 from processes import SIGNET, piping, serving
 
 CALL = {"name": "encodePlantUML", "arguments": {"plantumlCode": "A"}}

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from boj_harness import CODE, METADATA, BojHarness
-from processes import PATIENCE_S, PATIENT_TURNS, Reply, Server, serving
+from processes import LONG_TURN_WAITS, PATIENCE_S, Reply, Server, serving
 from redis_server import RedisServer, redis_server
 from upstream_harness import DIRECT
 
@@ -60,7 +60,7 @@ def machines(
 ) -> Iterator[tuple[Server, Server]]:
     """Two machines that share a store, and wait for it however long a busy machine takes to start it again."""
     first, second = (tmp_path_factory.mktemp(name) for name in ("first", "second"))
-    with machine(bank, first, redis, PATIENT_TURNS) as one, machine(bank, second, redis, PATIENT_TURNS) as other:
+    with machine(bank, first, redis, LONG_TURN_WAITS) as one, machine(bank, second, redis, LONG_TURN_WAITS) as other:
         yield one, other
 
 

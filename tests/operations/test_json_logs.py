@@ -7,7 +7,7 @@ from datetime import datetime
 
 import pytest
 
-from channels import rpc
+from door_calls import rpc
 from processes import run, serving
 from signet.system.logs import ERROR, INFO, WARN, Log
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from channels import invocation, modern_headers, rpc
-from here import run_here
+from commands_in_process import run_here
+from door_calls import invocation, modern_headers, rpc
 from journals import records_in
 from processes import PATIENCE_S, SIGNET, Pipe, Reply, Server, piping, serving
 

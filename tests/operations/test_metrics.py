@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from channels import invocation, modern_headers, rpc
+from door_calls import invocation, modern_headers, rpc
 from otlp_collector import TOOLS
 from processes import PATIENCE_S, Server, run, serving
 from signet.operations.telemetry.exposition import exposition

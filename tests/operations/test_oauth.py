@@ -20,8 +20,8 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from authorization_server import AuthorizationServer, SigningKey, authorization_server, new_key
-from channels import invocation, rpc
-from here import run_here
+from commands_in_process import run_here
+from door_calls import invocation, rpc
 from processes import PATIENCE_S, SIGNET, Reply, Server, run, serving, serving_command
 from signet.kernel.caller import Principal
 from signet.kernel.errors import Fault

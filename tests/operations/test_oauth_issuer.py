@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from authorization_server import AuthorizationServer, authorization_server, new_key
-from channels import rpc
+from door_calls import rpc
 from processes import Reply, Server, free_port, serving
 from signet.operations.access.issuer import Issuer, metadata_urls
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from channels import invocation, rpc
+from door_calls import invocation, rpc
 from processes import PATIENCE_S, Server, free_port, run, serving
 from signet.operations.public_url import read_public_url
 from signet.settings.model import Settings, UsageError

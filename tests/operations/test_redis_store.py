@@ -658,7 +658,17 @@ sys.exit(limited_server.main())
 
 
 def test_a_stop_frees_the_keys_of_the_calls_that_it_cuts_off(redis: RedisServer) -> None:
-    command = [sys.executable, "-c", IMPATIENT, str(ROOT / "tests"), "serve", "--port", "0", "--toolsets", "waiting"]
+    command = [
+        sys.executable,
+        "-c",
+        IMPATIENT,
+        str(ROOT / "tests/support"),
+        "serve",
+        "--port",
+        "0",
+        "--toolsets",
+        "waiting",
+    ]
     with serving_command(*command, env={"SIGNET_STORE": redis.url}) as server:
         client = http.client.HTTPConnection("127.0.0.1", server.port)
         headers = {"Content-Type": "application/json", "Idempotency-Key": "k"}

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from channels import invocation, modern_headers, rpc
-from here import run_here
+from commands_in_process import run_here
+from door_calls import invocation, modern_headers, rpc
 from processes import ROOT, Reply, Server, run, serving
 from signet.app import build_app, build_server
 from signet.kernel.caller import Principal

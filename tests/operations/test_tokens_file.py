@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from here import run_here
+from commands_in_process import run_here
 from processes import PATIENCE_S, SIGNET, Server, clean_env, run, serving
 from signet.kernel.caller import Principal
 from signet.kernel.errors import Fault

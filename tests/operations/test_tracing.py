@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from audit_logs import events_in
-from channels import invocation, rpc
+from door_calls import invocation, rpc
 from otlp_collector import TOOLS, Collector, Span, collecting
 from processes import BIN, PATIENCE_S, Server, clean_env, piping, serving
 from signet.app import SCHEMA_ROOT

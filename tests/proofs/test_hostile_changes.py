@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from channels import rpc
+from door_calls import rpc
 from processes import PATIENCE_S, ROOT, SIGNET, Pipe, clean_env, piping
 
 HOSTILE = str(ROOT / "tests/proofs/schema_server.py")

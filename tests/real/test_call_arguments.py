@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from here import run_here
+from commands_in_process import run_here
 from processes import PATIENCE_S, SIGNET, clean_env
 from real.witness import TOOL, source_of
 from terminals import run_on_terminal

@@ -22,7 +22,7 @@ from typing import IO
 import pytest
 
 import signet
-from here import run_here
+from commands_in_process import run_here
 from processes import (
     EXTENDED,
     PATIENCE_S,

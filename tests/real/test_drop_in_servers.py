@@ -14,9 +14,9 @@ from mcp import Client, MCPError, StdioServerParameters
 
 from boj_harness import DATE
 from boj_messages import order_of
-from channels import doors, invocation, rpc, run_on_one_message
+from commands_in_process import run_here
+from door_calls import doors, invocation, rpc, run_on_one_message
 from drop_in_servers import BOJ_SERVER, OJ_SERVER, SERVERS, TOKEN, VERSION, DropInServer
-from here import run_here
 from processes import SIGNET, Pipe, Server, piping, run, serving
 from real.witness import inspected
 from upstream_harness import DIRECT, UpstreamHarness

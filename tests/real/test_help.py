@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from here import run_here
+from commands_in_process import run_here
 from processes import SIGNET, clean_env, piping, run
 from signet.commands.cli import parser
 from terminals import Screen, run_on_terminal

@@ -7,10 +7,10 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from plantuml_vectors import VECTORS
 from processes import run
 from real.witness import SOURCE, TOOL, run_outside
 from signet.toolsets.plantuml.encoding import encode
-from vectors import VECTORS
 
 JAR = "/usr/share/plantuml/plantuml.jar"
 OPENED, CLOSED = "@startuml\n@startuml\n", "@enduml\n@enduml\n"

@@ -15,7 +15,7 @@ from boj_harness import CODE, SPOT, BojHarness
 from processes import ROOT, clean_env, serving_command
 from upstream_harness import DIRECT
 
-EAGER = (sys.executable, str(ROOT / "tests/eager_server.py"))
+EAGER = (sys.executable, str(ROOT / "tests/support/quick_progress_server.py"))
 
 
 @pytest.fixture(params=["stdio", "http", "boj-mcp-server"])

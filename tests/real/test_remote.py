@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from here import run_here
+from commands_in_process import run_here
 from processes import Server, free_port, run, serving
 from real.witness import JUDGE_TOOLS, READY_TOOLS, SOURCE, TOOL, source_of
 

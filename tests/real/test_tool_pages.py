@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from here import run_here
+from commands_in_process import run_here
 from processes import BIN, PATIENCE_S, clean_env, serving
 from real.witness import JUDGE_TOOLS, READY_TOOLS, TOOL
 from terminals import run_on_terminal

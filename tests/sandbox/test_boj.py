@@ -24,7 +24,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boj_messages import KNOWN_ENGLISH, order_of
-from large_metadata import SERIES, GeneratedBytes, with_large_metadata
+from large_boj_lists import SERIES, GeneratedBytes, with_large_metadata
 from processes import PATIENCE_S, Reply
 from signet.catalogue import find_toolset
 from signet.sandbox import start_in_thread

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import pytest
 
-from long_statement import sandbox_with_long_statement
+from long_oj_statement import sandbox_with_long_statement
 from oj_harness import call, serving_oj
 from processes import PATIENCE_S, Reply, clean_env
 from signet.catalogue import find_toolset

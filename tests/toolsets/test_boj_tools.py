@@ -33,7 +33,7 @@ from boj_harness import (
     serving_boj,
 )
 from boj_messages import MANUAL, text_of
-from channels import rpc
+from door_calls import rpc
 from drop_in_servers import VERSION
 from processes import Pipe
 

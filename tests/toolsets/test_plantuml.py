@@ -18,12 +18,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from plantuml_vectors import ROWS, VECTORS, bytes_of, fifty_kilobytes, raw_deflate, string_of, text_of
 from signet.app import build_server
 from signet.commands.call import walk
 from signet.settings.model import Settings
 from signet.toolsets.plantuml import tools
 from signet.toolsets.plantuml.encoding import decode, encode, unmap
-from vectors import ROWS, VECTORS, bytes_of, fifty_kilobytes, raw_deflate, string_of, text_of
 
 PLANTUML = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
 NODE_G2 = "SoWkIImgAStDuN9KqDMrKt3YSaZDIodDpG40"

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import misbehaving_server
-from channels import META, invocation, modern_headers, rpc
+from door_calls import META, invocation, modern_headers, rpc
 from journals import records_in
 from processes import PATIENCE_S, Server, clean_env, serving
 from signet.app import build_app

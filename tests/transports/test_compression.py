@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import misbehaving_server
-from channels import META, invocation, modern_headers, rpc
+from door_calls import META, invocation, modern_headers, rpc
 from processes import ROOT, Reply, Server, serving, serving_command
 from signet.kernel.wire import Headers
 from signet.transports.compression import accepts_gzip
@@ -168,7 +168,7 @@ def test_a_stream_is_never_compressed() -> None:
     """A proxy or a client that waits for a whole block would hold the progress back."""
     ticks = {"name": "ticks", "arguments": {"n": 200}, "_meta": {"progressToken": 1}}
     headers = {"accept": "application/json, text/event-stream", **GZIP}
-    with serving_command(sys.executable, str(ROOT / "tests/misbehaving_server.py"), "serve", "60") as odd:
+    with serving_command(sys.executable, str(ROOT / "tests/support/misbehaving_server.py"), "serve", "60") as odd:
         reply = odd.post("/mcp", rpc("tools/call", ticks), headers)
 
     assert reply.headers["content-type"] == "text/event-stream"

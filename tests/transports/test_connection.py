@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from channels import rpc
+from door_calls import rpc
 from processes import ROOT, SIGNET, Server, serving, serving_command
 
-ODD = (sys.executable, str(ROOT / "tests/misbehaving_server.py"), "serve", "60")
+ODD = (sys.executable, str(ROOT / "tests/support/misbehaving_server.py"), "serve", "60")
 LIST = rpc("tools/list", {})
 IMPATIENT = """
 import runpy, sys

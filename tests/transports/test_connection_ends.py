@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import misbehaving_server
-from channels import rpc
+from door_calls import rpc
 from processes import PATIENCE_S
 from signet.transports.guard import Guard
 from signet.transports.http_server import HttpServer

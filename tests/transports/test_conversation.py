@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import misbehaving_server
-from channels import rpc
+from door_calls import rpc
 from processes import PATIENCE_S, SIGNET, Pipe, clean_env, piping
 from signet.kernel.exchange import Exchange
 from signet.kernel.server import Server

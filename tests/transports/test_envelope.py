@@ -21,7 +21,7 @@ PARAMS: dict[str, Any] = {"tool": "mcp.tool:plantuml.encode", "input": {"plantum
 ENVELOPE: dict[str, Any] = {"jsonrpc": "2.0", "id": "req-123", "method": "mcp.tool.invoke", "params": PARAMS}
 ENCODED = "SoWkIImgAStDuN9KqDMrKt3YSaZDIm7o0G"
 RESULT = {"url": f"https://www.plantuml.com/plantuml/svg/{ENCODED}", "encoded": ENCODED, "format": "svg"}
-ODD = (sys.executable, str(ROOT / "tests/misbehaving_server.py"))
+ODD = (sys.executable, str(ROOT / "tests/support/misbehaving_server.py"))
 ERRORS = {
     "INVALID_INPUT": (-32602, "Invalid params"),
     "INVALID_OUTPUT": (-32002, "Invalid tool output"),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from channels import invocation, rpc
+from door_calls import invocation, rpc
 from processes import ROOT, SIGNET, Reply, Server, run, serving, serving_command
 from signet.kernel.wire import Headers
 from signet.transports.guard import Access, Guard
@@ -35,7 +35,7 @@ def server() -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def private() -> Iterator[Server]:
     """A server whose tools are not public."""
-    with serving_command(sys.executable, str(ROOT / "tests/misbehaving_server.py"), "serve") as running:
+    with serving_command(sys.executable, str(ROOT / "tests/support/misbehaving_server.py"), "serve") as running:
         yield running
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from channels import META, modern_headers, rpc
+from door_calls import META, modern_headers, rpc
 from processes import ROOT, Server, serving, serving_command, serving_extended
 
-ODD = (sys.executable, str(ROOT / "tests/misbehaving_server.py"), "serve", "60")
+ODD = (sys.executable, str(ROOT / "tests/support/misbehaving_server.py"), "serve", "60")
 NAME = "encodePlantUML"
 CALL = {"name": NAME, "arguments": {"plantumlCode": "A"}}
 ANSWER = {"url": "https://www.plantuml.com/plantuml/svg/SmG0", "encoded": "SmG0", "format": "svg"}

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import misbehaving_server
-from channels import rpc
+from door_calls import rpc
 from processes import PATIENCE_S, SIGNET, clean_env
 from signet.kernel.channel import ClientChannel
 from signet.kernel.server import Server

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import misbehaving_server
-from channels import invocation, rpc
+from door_calls import invocation, rpc
 from signet.kernel.channel import ClientChannel
 from signet.kernel.errors import Code, Fault
 from signet.kernel.exchange import Exchange

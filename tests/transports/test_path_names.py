@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 import pytest
 
-from here import signet_here
-from processes import TWO_DOORS, Server, clean_env, serving
+from commands_in_process import signet_here
+from processes import FIRST_AND_LAST_DOOR, Server, clean_env, serving
 from signet.transports.asgi import AsgiApp
 from signet.transports.messages import Request, Response
 from signet.transports.path_names import escaped, unescaped
@@ -85,7 +85,7 @@ def test_a_plain_slug_is_compared_as_it_stands_in_the_path(server: Server) -> No
 
 
 def test_the_gate_passes_for_such_names(folder: Path) -> None:
-    done = signet_here(folder, "check", "tools.py", "--format", "json", environ=clean_env(TWO_DOORS))
+    done = signet_here(folder, "check", "tools.py", "--format", "json", environ=clean_env(FIRST_AND_LAST_DOOR))
 
     failed = [one for one in json.loads(done.stdout)["results"] if one["state"] == "failed"]
     assert failed == []

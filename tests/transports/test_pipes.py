@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from channels import rpc
+from door_calls import rpc
 from processes import PATIENCE_S, ROOT, SIGNET, clean_env, piping
 from signet.transports.pipes import NonBlockingWriter, has_reader, unblocked
 
 MIB = 1024 * 1024
-ODD = (sys.executable, str(ROOT / "tests/misbehaving_server.py"), "stdio")
+ODD = (sys.executable, str(ROOT / "tests/support/misbehaving_server.py"), "stdio")
 
 
 @pytest.fixture

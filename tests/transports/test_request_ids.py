@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from channels import rpc
+from door_calls import rpc
 from processes import PATIENCE_S, Server, serving, serving_command
 from signet.app import build_app
 from signet.settings.model import Settings

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from plantuml_vectors import VECTORS, string_of, text_of
 from processes import PATIENCE_S, Reply, Server, serving
-from vectors import VECTORS, string_of, text_of
 
 TOOLS = "/api/tools"
 CALL = "/api/tools/encodePlantUML"

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from diagram_harness import SECRET, Canary
+from plantuml_vectors import VECTORS, fifty_kilobytes, string_of, text_of
 from processes import SIGNET, Server, serving_command
-from vectors import VECTORS, fifty_kilobytes, string_of, text_of
 
 CALL = "/api/tools/encodePlantUML"
 LINK = re.compile(r"https://www\.plantuml\.com/plantuml/svg/([0-9A-Za-z\-_]+)")

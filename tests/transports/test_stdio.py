@@ -20,14 +20,14 @@ from typing import IO
 import pytest
 
 import misbehaving_server
-from channels import rpc
+from door_calls import rpc
 from drop_in_servers import SERVERS
 from journals import records_in
 from processes import PATIENCE_S, ROOT, SIGNET, Pipe, clean_env, piping
 from signet.transports.conversation import Conversation
 from upstream_harness import DIRECT
 
-ODD = (sys.executable, str(ROOT / "tests/misbehaving_server.py"), "stdio")
+ODD = (sys.executable, str(ROOT / "tests/support/misbehaving_server.py"), "stdio")
 PING = {"jsonrpc": "2.0", "id": "p", "method": "ping"}
 PONG = {"jsonrpc": "2.0", "id": "p", "result": {}}
 

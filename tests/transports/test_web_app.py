@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import misbehaving_server
-from channels import invocation, rpc
+from door_calls import invocation, rpc
 from processes import PATIENCE_S
 from signet.kernel.errors import Code, Fault
 from signet.kernel.exchange import Exchange

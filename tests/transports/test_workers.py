@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from channels import rpc
+from door_calls import rpc
 from processes import PATIENCE_S, ROOT, clean_env, serving, serving_command
 from signet.transports import supervisor, workers
 from signet.transports.http_server import HttpServer
 from signet.transports.listening import bind
 from signet.transports.workers import Service
 
-ODD = (sys.executable, str(ROOT / "tests/misbehaving_server.py"), "serve")
+ODD = (sys.executable, str(ROOT / "tests/support/misbehaving_server.py"), "serve")
 CALL = rpc("tools/call", {"name": "encodePlantUML", "arguments": {"plantumlCode": "A"}})
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import oj_harness
-from channels import rpc
-from here import run_here
-from obstacles import LINKS, OBSTACLES, obstruct
+from commands_in_process import run_here
+from door_calls import rpc
+from planted_files import LINKS, OBSTACLES, obstruct
 from processes import PATIENCE_S, SIGNET, Pipe, piping, serving
 from signet.kernel.errors import Fault
 from signet.upstream.cassette import replayed_today

@@ -20,7 +20,7 @@ import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from boj_harness import CALL_RATE, METADATA, request, serving_boj
-from channels import rpc
+from door_calls import rpc
 from oj_harness import SAMPLE, OjHarness, serving_oj
 from processes import Pipe, free_port
 from signet.kernel.errors import Fault

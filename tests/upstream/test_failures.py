@@ -17,7 +17,7 @@ import pytest
 
 from boj_harness import CODE, SPOT, BojHarness, failure, serving_boj
 from certificates import write_certificate
-from channels import rpc
+from door_calls import rpc
 from oj_harness import SAMPLE, OjHarness, serving_oj
 from processes import BIN, PATIENCE_S, SIGNET, clean_env, piping
 from signet.catalogue import find_toolset

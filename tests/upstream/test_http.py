@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from channels import rpc
+from door_calls import rpc
 from oj_harness import (
     PAGE,
     PROBLEM,
@@ -368,7 +368,7 @@ def test_a_redirect_to_a_host_that_cannot_be_resolved_is_a_protocol_error(judge:
 @pytest.mark.spec("1.S4.1.bug")
 @pytest.mark.parametrize("tool", ["raises", "raises_later"])
 def test_an_internal_bug_is_a_protocol_error_that_does_not_quote_it(tool: str) -> None:
-    with piping(sys.executable, str(ROOT / "tests/misbehaving_server.py"), "stdio") as odd:
+    with piping(sys.executable, str(ROOT / "tests/support/misbehaving_server.py"), "stdio") as odd:
         answer = odd.ask(rpc("tools/call", {"name": tool, "arguments": {}}))
 
     assert said(answer) == FAILED

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Protocol
 
-from channels import rpc
+from door_calls import rpc
 from processes import PATIENCE_S, SIGNET, Pipe, Server, piping, serving_command
 
 HOSTILE = Path(__file__).with_name("hostile_server.py")

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from channels import invocation
-from here import run_here
+from commands_in_process import run_here
+from door_calls import invocation
 from processes import ROOT, SIGNET, Server, piping, serving_command
 
 COMMAND = (sys.executable, str(ROOT / "tests/wrap/breaking_server.py"))

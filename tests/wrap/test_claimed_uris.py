@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from channels import rpc
+from door_calls import rpc
 from processes import SIGNET, Server, serving_command
 from signet.lock.snapshot import Snapshot
 from signet.relay.claimed_uris import MAX_TOLD, ClaimedUris

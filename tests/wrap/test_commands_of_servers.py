@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from channels import rpc
-from processes import PATIENCE_S, ROOT, SIGNET, TWO_DOORS, clean_env, piping
+from door_calls import rpc
+from processes import FIRST_AND_LAST_DOOR, PATIENCE_S, ROOT, SIGNET, clean_env, piping
 
 SERVER = str(ROOT / "tests/wrap/weather_server.py")
 CHANGING = (sys.executable, str(ROOT / "tests/lock/changing_server.py"))
@@ -120,7 +120,7 @@ def test_check_calls_nothing_unless_it_is_asked_to(tmp_path: Path) -> None:
 
 def test_check_calls_what_only_reads_and_finds_a_broken_promise(tmp_path: Path) -> None:
     """A tool that may change something is never called."""
-    done = signet(tmp_path, "check", "--call", "--format", "json", "--", *weather(tmp_path), env=TWO_DOORS)
+    done = signet(tmp_path, "check", "--call", "--format", "json", "--", *weather(tmp_path), env=FIRST_AND_LAST_DOOR)
 
     found = states(done, "example")
     assert done.returncode == 1
@@ -194,7 +194,7 @@ def test_the_calls_of_a_tape_are_answered_by_the_tape_through_every_door(tmp_pat
         assert pipe.finish()[0] == 0
     (tmp_path / "seen").unlink()
 
-    done = signet(tmp_path, "parity", "--tape", "tape", "--json", env=TWO_DOORS)
+    done = signet(tmp_path, "parity", "--tape", "tape", "--json", env=FIRST_AND_LAST_DOOR)
 
     report = json.loads(done.stdout)
     assert (done.returncode, [row["outcome"] for row in report["rows"]]) == (0, ["OK", "OK"])

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 from browser import HEIGHT, WIDTH, Visitor, launch
-from here import run_here
+from commands_in_process import run_here
 from processes import PATIENCE_S, ROOT, SIGNET, Server, serving_command
 
 WEATHER = (sys.executable, str(ROOT / "tests/wrap/weather_server.py"))

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from here import run_here
+from commands_in_process import run_here
 from tape_harness import Client, record
 
 

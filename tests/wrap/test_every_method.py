@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from audit_logs import wait_for_requests
-from channels import INITIALIZE, modern_headers, rpc
+from door_calls import INITIALIZE, modern_headers, rpc
 from processes import ROOT, SIGNET, Server, free_port, piping, run, serving_command
 
 WEATHER = (sys.executable, str(ROOT / "tests/wrap/weather_server.py"))

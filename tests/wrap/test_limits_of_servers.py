@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from audit_logs import wait_for_requests
-from channels import INITIALIZE, modern_headers, rpc
+from door_calls import INITIALIZE, modern_headers, rpc
 from otlp_collector import collecting
 from processes import ROOT, SIGNET, Reply, Server, run, serving_command
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from channels import INITIALIZE, rpc
+from door_calls import INITIALIZE, rpc
 from processes import PATIENCE_S, ROOT, SIGNET, clean_env
 from signet.relay.server_spec import ServerSpec
 from signet.relay.spec_secrets import lock_words

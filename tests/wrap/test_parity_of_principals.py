@@ -16,7 +16,7 @@ import pytest
 
 from attack.clients import connect, post, read_answers
 from attack.wrapped_processes import ACCEPT, ALICE, Session, end
-from channels import rpc
+from door_calls import rpc
 from processes import PATIENCE_S, ROOT, SIGNET, Server, run, serving_command
 from wrap.callers import Answer
 from wrap.http_caller import HttpCaller

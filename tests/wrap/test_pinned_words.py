@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from channels import modern_headers, rpc
+from door_calls import modern_headers, rpc
 from processes import PATIENCE_S, ROOT, SIGNET, Server, clean_env, piping, serving_command
 
 from .rewording_server import BASE, MARK, OTHERS, WORDS, said

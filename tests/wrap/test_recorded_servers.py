@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from channels import rpc
+from door_calls import rpc
 from processes import PATIENCE_S, ROOT, SIGNET, clean_env, piping, serving
 
 SERVER = str(ROOT / "tests/wrap/weather_server.py")

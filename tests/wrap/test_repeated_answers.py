@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from channels import invocation, modern_headers, rpc
+from door_calls import invocation, modern_headers, rpc
 from processes import ROOT, SIGNET, Pipe, Server, piping, serving_command
 from redis_server import redis_server
 

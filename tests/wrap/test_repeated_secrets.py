@@ -17,7 +17,7 @@ import pytest
 from msgspec import Raw
 from msgspec.structs import replace
 
-from channels import rpc
+from door_calls import rpc
 from processes import PATIENCE_S, SIGNET, clean_env, piping, serving_command
 from signet.lock.file import Lock, read_lock, write_lock
 from signet.relay.server_spec import ServerSpec

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from channels import INITIALIZE, rpc
+from door_calls import INITIALIZE, rpc
 from processes import PATIENCE_S, ROOT, SIGNET, clean_env
 
 CHANGING = (sys.executable, str(ROOT / "tests/lock/changing_server.py"))

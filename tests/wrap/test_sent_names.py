@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from channels import META, modern_headers
+from door_calls import META, modern_headers
 from processes import ROOT, SIGNET, Pipe, Server, piping, run, serving_command
 
 SERVER = (sys.executable, str(ROOT / "tests/wrap/lenient_server.py"))

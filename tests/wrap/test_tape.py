@@ -258,7 +258,9 @@ asyncio.run(run())
 
 def test_a_killed_process_leaves_a_tape_that_can_be_played(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", KILLED, str(tmp_path / "t"), str(ROOT / "tests")], timeout=PATIENCE_S, check=False
+        [sys.executable, "-c", KILLED, str(tmp_path / "t"), str(ROOT / "tests/support")],
+        timeout=PATIENCE_S,
+        check=False,
     )
 
     async def first(client: Client) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from here import signet_here
+from commands_in_process import signet_here
 from processes import ROOT, SIGNET, Server, serving_command
 
 CHANGING = (sys.executable, str(ROOT / "tests/lock/changing_server.py"))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from channels import rpc
+from door_calls import rpc
 from processes import PATIENCE_S, SIGNET, clean_env, piping
 
 CHANGING = Path(__file__).parents[1] / "lock/changing_server.py"

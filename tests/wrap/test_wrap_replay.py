@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from here import run_here
+from commands_in_process import run_here
 from processes import SIGNET, Pipe, Server, piping, serving, serving_command
 from signet.lock.file import Lock, LockedServer, write_lock
 from signet.relay.tape_reader import TapeReader

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from channels import rpc
+from door_calls import rpc
 from oj_harness import OjHarness, call, encoded, serving_oj
 from processes import Pipe
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from channels import rpc
+from door_calls import rpc
 from oj_harness import HIT, PAGE, PROBLEM, SAMPLE, SIMILAR, STATUS, TOOLS, OjHarness, call, encoded, serving_oj
 from processes import Pipe
 from signet.kernel.errors import Code, Fault

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from channels import rpc
 from diagram_harness import Diagrams, diagrams
+from door_calls import rpc
 from processes import SIGNET, Pipe, piping
 
 SEQUENCE = "@startuml\nAlice -> Bob: hello\n@enduml"

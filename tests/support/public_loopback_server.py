@@ -1,6 +1,7 @@
-"""Signet where 127.0.0.1 counts as a public address, and names have given addresses: `python public_names.py JSON …`.
+"""Signet where 127.0.0.1 counts as a public address, and names have given addresses.
 
-JSON is an object: the addresses of each name, one for each lookup; the last one stays. All else is `signet …`.
+`python public_loopback_server.py JSON …`: JSON is an object: the addresses of each name, one for each lookup;
+the last one stays. All else is `signet …`.
 """
 
 from __future__ import annotations

@@ -19,18 +19,18 @@ from itertools import count, islice
 from pathlib import Path
 from typing import IO, Any
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
 SIGNET = str(BIN / "signet")
-EXTENDED = (sys.executable, str(ROOT / "tests/extended_server.py"))
+EXTENDED = (sys.executable, str(ROOT / "tests/support/extended_server.py"))
 """The same command, with the tests' own toolsets in its catalogue."""
-LIMITED = (sys.executable, str(ROOT / "tests/limited_server.py"))
+LIMITED = (sys.executable, str(ROOT / "tests/support/limited_server.py"))
 """The same command, with limits on connections that a test can reach."""
-TWO_DOORS = {"PYTHONPATH": str(ROOT / "tests/two_doors")}
+FIRST_AND_LAST_DOOR = {"PYTHONPATH": str(ROOT / "tests/support/first_and_last_door")}
 """Variables with which `signet parity` and `signet check` call tools through two of the eight doors."""
-SHORT_ADMISSION = {"PYTHONPATH": str(ROOT / "tests/short_admission")}
+FREQUENT_TOKEN_CHECKS = {"PYTHONPATH": str(ROOT / "tests/support/frequent_token_checks")}
 """Variables with which `signet serve` looks at the token of a stream often."""
-PATIENT_TURNS = {"PYTHONPATH": str(ROOT / "tests/patient_turns")}
+LONG_TURN_WAITS = {"PYTHONPATH": str(ROOT / "tests/support/long_turn_waits")}
 """Variables with which a request that waits for its turn waits for an absent store as long as a test does."""
 PATIENCE_S = 60.0
 """How long a test waits for a process before it fails; no test measures speed."""

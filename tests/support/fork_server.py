@@ -47,7 +47,7 @@ MODULES: Final = (
     "signet.toolsets.plantuml.tools", "signet.toolsets.plantuml_tools.tools",
 )  # fmt: skip
 """What most commands load."""
-SITES: Final = ("two_doors", "short_admission", "patient_turns")
+SITES: Final = ("first_and_last_door", "frequent_token_checks", "long_turn_waits")
 """The folders of `sitecustomize` modules that a copy can run as well."""
 READ_AT_START: Final = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_", "COVERAGE_", "SSL_")
 """How the variables begin that an interpreter reads before the first line of a program, or a package once."""

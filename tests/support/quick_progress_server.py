@@ -1,6 +1,6 @@
-"""A server that tells what its calls wait for after a twentieth of a second: `python eager_server.py COMMAND …`.
+"""A server that tells what its calls wait for after a twentieth of a second.
 
-The command is `signet`, `boj-mcp-server` or `oj-mcp-rs`.
+`python quick_progress_server.py COMMAND …`: the command is `signet`, `boj-mcp-server` or `oj-mcp-rs`.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from typing import Any
 from jsonschema import Draft202012Validator
 
 from boj_messages import order_of
-from channels import rpc
-from large_metadata import with_large_metadata
+from door_calls import rpc
+from large_boj_lists import with_large_metadata
 from processes import BIN, PATIENCE_S, Pipe, clean_env, piping
 from signet.toolsets.boj.sandbox.api import build
 from upstream_harness import DIRECT, UpstreamHarness, playing

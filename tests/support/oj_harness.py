@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any
 
-from channels import rpc
+from door_calls import rpc
 from processes import BIN, Pipe, piping
 from signet.toolsets.oj.sandbox.api import build
 from upstream_harness import DIRECT, UpstreamHarness, playing
