@@ -19,7 +19,7 @@ from fresh_environments import build_wheel, environ_of, link_packages, make_envi
 from processes import FIRST_AND_LAST_DOOR
 from signet.commands.new.names import name_project
 from signet.commands.new.project import make_project
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 from user_projects import LONG_S, counts
 
 FILES = {

@@ -22,7 +22,8 @@ from journals import differences
 from processes import SIGNET, Pipe, piping, run, serving
 from signet.journal.record import VOLATILE
 from signet.journal.retention import FOLDER, LATEST
-from signet.settings.model import Settings, UsageError
+from signet.settings.model import Settings
+from signet.settings.usage import UsageError
 from signet.upstream.cassette_folder import CassetteManifest, CassetteReader, CassetteRedactor, CassetteWriter
 
 TOKEN = 'tok-5f1d9c77e2"/+é'[:-1]

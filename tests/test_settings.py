@@ -7,7 +7,8 @@ import pytest
 from signet.catalogue import find_toolset
 from signet.kernel.setting_types import join_list, split_list
 from signet.kernel.settings import Given
-from signet.settings.model import Settings, UsageError, known_settings
+from signet.settings.model import Settings, known_settings
+from signet.settings.usage import UsageError
 
 SWITCHES = ["dev", "access_log", "log_lenient", "journal", "deterministic_ids", "sandbox", "quiet", "console"]
 

@@ -17,7 +17,8 @@ from signet.configuration.limits import read_limits
 from signet.configuration.reading import read_configuration
 from signet.configuration.servers import read_servers
 from signet.configuration.values import read_toolsets
-from signet.settings.model import Settings, UsageError
+from signet.settings.model import Settings
+from signet.settings.usage import UsageError
 
 __all__ = ["TARGET"]
 

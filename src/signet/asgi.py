@@ -12,7 +12,7 @@ from typing import Any
 
 from signet.app import JOURNALS, build_app, check, resolve
 from signet.configuration.reading import read_settings
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 from signet.team.access import refuse_open_door
 from signet.transports.asgi import AsgiApp
 

@@ -24,7 +24,8 @@ from signet.commands.boj.series_query import (
 )
 from signet.commands.boj.shaping import OutputForm, ShapedSeries, shape
 from signet.kernel.errors import Fault
-from signet.settings.model import Settings, UsageError
+from signet.settings.model import Settings
+from signet.settings.usage import UsageError
 from signet.toolsets.boj.databases import DATABASES
 from signet.toolsets.boj.periods import days_of, frequency_code, read_bound
 from signet.toolsets.boj_explore.citation import cite_in_words

@@ -12,7 +12,8 @@ from signet.kernel.outcome import Outcome
 from signet.kernel.pipeline import Observer
 from signet.kernel.wire import encode
 from signet.runs import Run
-from signet.settings.model import Settings, UsageError
+from signet.settings.model import Settings
+from signet.settings.usage import UsageError
 from signet.system.logs import DEBUG, ERROR, INFO, WARN, LimitedLog, Log
 
 if TYPE_CHECKING:

@@ -22,7 +22,8 @@ from signet.kernel.tools import ToolsetRuntime
 from signet.kernel.toolset import Toolset, UpstreamSpec
 from signet.kernel.turns import Turns
 from signet.kernel.upstream import ResponseCache, Upstream, UpstreamVisit
-from signet.settings.model import EnabledToolset, Settings, UsageError, load_toolsets, recorded_names
+from signet.settings.model import EnabledToolset, Settings, load_toolsets, recorded_names
+from signet.settings.usage import UsageError
 from signet.system.logs import DEBUG, WARN, Log
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from signet.catalogue import freezing_target
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Tool, Toolbox
 from signet.kernel.toolset import Toolset
-from signet.settings.model import EnabledToolset, UsageError
+from signet.settings.model import EnabledToolset
+from signet.settings.usage import UsageError
 
 __all__ = ["SCHEMA_ROOT", "open_toolbox", "unchanged"]
 

@@ -12,7 +12,7 @@ import pytest
 from failing_tools import DOORS, EXCEPTION, TOKEN, TOOLS, VALUE, Doors, open_doors
 from processes import SIGNET, piping, run
 from signet.asgi import create_app
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 
 FAILURES: dict[str, tuple[str, dict[str, Any]]] = {
     "exception": ("fail", {"how": "loudly "}),

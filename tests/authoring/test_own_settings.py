@@ -18,7 +18,8 @@ from processes import run
 from signet.authoring.declaration import ToolsetDeclaration
 from signet.authoring.toolset import DeclarationError, build_toolset
 from signet.kernel.toolset_settings import secret_texts
-from signet.settings.model import Settings, UsageError
+from signet.settings.model import Settings
+from signet.settings.usage import UsageError
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from signet.configuration.file import find_file
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 
 MIB = 1_048_576
 

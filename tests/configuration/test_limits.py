@@ -10,7 +10,8 @@ import pytest
 
 from commands_in_process import run_here
 from signet.configuration.reading import read_configuration
-from signet.settings.model import Settings, UsageError
+from signet.settings.model import Settings
+from signet.settings.usage import UsageError
 
 WHOLE = """\
 [limits]

@@ -16,7 +16,7 @@ from processes import PATIENCE_S, ROOT, clean_env
 from signet.catalogue import find_toolset
 from signet.configuration.reading import Configuration, read_configuration
 from signet.configuration.variables import ignored_variables
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 
 
 def read(path: Path, text: str, flags: dict[str, Any] | None = None, **environ: str) -> Configuration:

@@ -14,7 +14,7 @@ from signet.configuration.file import find_file
 from signet.configuration.reading import read_settings
 from signet.configuration.servers import read_header_file, read_servers, servers_of
 from signet.relay.server_spec import ServerSpec
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 
 FULL = """
 port = 9000

@@ -13,7 +13,7 @@ import pytest
 
 from signet.commands.contract.command import read_set
 from signet.compatibility.contract_set import Terms
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 from signet.upstream.mcp_client import MAX_PAGES
 
 ANY = {"type": "object"}

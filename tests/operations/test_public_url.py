@@ -15,7 +15,8 @@ import pytest
 from door_calls import invocation, rpc
 from processes import PATIENCE_S, Server, free_port, run, serving
 from signet.operations.public_url import read_public_url
-from signet.settings.model import Settings, UsageError
+from signet.settings.model import Settings
+from signet.settings.usage import UsageError
 from signet.team.access import check_access
 
 URL = "https://Tools.Example/team/tools"

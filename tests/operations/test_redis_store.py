@@ -35,7 +35,8 @@ from signet.operations.store.address import parse_address
 from signet.operations.store.redis_client import close_client, open_client
 from signet.operations.store.redis_store import RedisStore
 from signet.operations.store.store import Bucket, Decision, Kept, StoreError
-from signet.settings.model import Settings, UsageError
+from signet.settings.model import Settings
+from signet.settings.usage import UsageError
 from signet.team.shared import open_store
 
 CANARY = "pass-word-canary-71"

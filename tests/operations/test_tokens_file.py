@@ -26,7 +26,8 @@ from signet.kernel.errors import Fault
 from signet.operations.access import named_tokens
 from signet.operations.access.named_tokens import NamedTokens
 from signet.operations.access.tokens_file import changing_tokens, read_tokens
-from signet.settings.model import Settings, UsageError
+from signet.settings.model import Settings
+from signet.settings.usage import UsageError
 from signet.team.access import check_access
 
 PATH = "/api/tools/encodePlantUML"

@@ -24,7 +24,8 @@ from signet.app import build_app
 from signet.asgi import create_app
 from signet.kernel.errors import Code, Fault
 from signet.kernel.exchange import Exchange
-from signet.settings.model import Settings, UsageError
+from signet.settings.model import Settings
+from signet.settings.usage import UsageError
 from signet.transports.asgi import AsgiApp
 from signet.transports.guard import Guard
 from signet.transports.slots import ConnectionLimits

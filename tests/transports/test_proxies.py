@@ -15,7 +15,8 @@ from processes import PATIENCE_S, SIGNET, Server, clean_env, serving
 from signet.kernel.exchange import Exchange
 from signet.kernel.server import Server as McpServer
 from signet.kernel.wire import Headers
-from signet.settings.model import Settings, UsageError
+from signet.settings.model import Settings
+from signet.settings.usage import UsageError
 from signet.team.access import check_access
 from signet.transports.asgi import AsgiApp, _request_of
 from signet.transports.connection import Connection

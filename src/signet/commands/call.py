@@ -15,7 +15,8 @@ from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.schemas import schema_of
 from signet.kernel.server import QUIET_CONTEXT, Server
 from signet.kernel.wire import ProtocolError
-from signet.settings.model import Settings, UsageError
+from signet.settings.model import Settings
+from signet.settings.usage import UsageError
 
 from .arguments import Parser
 from .call_arguments import is_piped, is_text, read_arguments

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from signet.kernel.wire import ProtocolError, decode
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 
 from .terminal import say
 from .tool_arguments import Argument, with_texts

@@ -84,7 +84,7 @@ def main(argv: list[str] | None = None) -> int:
         redirect_to_null(2)
     given = sys.argv[1:] if argv is None else argv
     with while_starting():
-        from signet.settings.model import UsageError
+        from signet.settings.usage import UsageError
 
         args = parser(given).parse_args(given)
     args.given = given
@@ -306,7 +306,8 @@ def _caller_settings(args: argparse.Namespace) -> Settings:
     if args.url is None:
         return settings_of_command(args)
     from signet.configuration.reading import read_settings
-    from signet.settings.model import UsageError, known_settings
+    from signet.settings.model import known_settings
+    from signet.settings.usage import UsageError
 
     given = {name: value for name, value in vars(args).items() if name in known_settings() and value is not None}
     local = next((name.replace("_", "-") for name in given if name not in CALLER_FLAGS), None)

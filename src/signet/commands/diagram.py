@@ -11,7 +11,8 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from signet.configuration.reading import read_settings
-from signet.settings.model import Settings, UsageError
+from signet.settings.model import Settings
+from signet.settings.usage import UsageError
 from signet.system.files import replacing
 
 from .arguments import Parser, add_settings, print_err

@@ -11,7 +11,7 @@ from typing import Final
 from signet.advice import advise
 from signet.configuration.reading import read_settings
 from signet.engines.assets import PACKED, PINS, checkout, data_folder, find_assets
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 
 from .arguments import Parser, add_settings
 from .terminal import say, table, write

@@ -86,7 +86,7 @@ def read_drop_in_settings(
 
 def run_drop_in(read_settings: Callable[[], Settings], build: Callable[[Settings], Server], *, refused: int) -> int:
     """Run a drop-in server; return the exit status, which is `refused` if it cannot be started as requested."""
-    from signet.settings.model import UsageError
+    from signet.settings.usage import UsageError
 
     from .stdio_process import run_stdio
 

@@ -14,7 +14,7 @@ from signet import __version__
 from signet.advice import advise
 from signet.kernel.protocol import Identity
 from signet.kernel.wire import ProtocolError
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 from signet.upstream.mcp_client import HttpTransport, ListedTool, McpClient, StatusError
 
 from .arguments import printable

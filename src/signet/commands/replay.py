@@ -26,7 +26,8 @@ from signet.journal.record import LoggedCall, logged
 from signet.journal.retention import FOLDER, find_latest_run
 from signet.kernel.server import Server
 from signet.runs import describe_tapes, read_manifest_of, wrapping_of_replay
-from signet.settings.model import PREFIX, Settings, UsageError, load_toolsets
+from signet.settings.model import PREFIX, Settings, load_toolsets
+from signet.settings.usage import UsageError
 from signet.system.files import read_regular
 from signet.upstream.cassette_folder import CALLS, LABEL, CassetteRedactor
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from signet.catalogue import TOOLSETS, find_toolset
 from signet.sandbox import run
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 
 from .arguments import print_err
 

@@ -19,7 +19,8 @@ from signet.kernel.errors import place_of
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.setting_types import split_list
 from signet.kernel.tools import Toolbox
-from signet.settings.model import Settings, UsageError
+from signet.settings.model import Settings
+from signet.settings.usage import UsageError
 from signet.system.logs import INFO, WARN, Log
 from signet.team.access import check_access, is_protected, open_public_url, refuse_open_door
 from signet.team.exchanges import audit_head, check_exchange_log, keep_stdout

@@ -15,7 +15,7 @@ import msgspec
 from signet.advice import advise
 from signet.configuration.reading import read_settings
 from signet.kernel.caller import CALL_ALL
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 
 from .arguments import Parser, add_settings
 from .terminal import say, table, write, write_json

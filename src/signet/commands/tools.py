@@ -16,7 +16,8 @@ from signet.catalogue import TOOLSETS, find_toolset
 from signet.kernel.protocol import listing
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Toolbox
-from signet.settings.model import Settings, UsageError
+from signet.settings.model import Settings
+from signet.settings.usage import UsageError
 from signet.team.access import is_protected
 
 from .same_tools import list_again, same_tools

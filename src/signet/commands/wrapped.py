@@ -16,7 +16,8 @@ from signet.kernel.server import Server
 from signet.kernel.tools import Toolbox
 from signet.relay.server_name import default_name
 from signet.relay.server_spec import ServerSpec, Wrapping
-from signet.settings.model import Settings, UsageError
+from signet.settings.model import Settings
+from signet.settings.usage import UsageError
 
 __all__ = ["KnownTools", "known_tools", "learn", "spec_of", "variables_of", "with_command"]
 

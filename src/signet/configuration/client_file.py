@@ -11,7 +11,7 @@ from typing import Any, Final
 from signet.clients.json_text import parse_json
 from signet.relay.server_name import plain_name
 from signet.relay.server_spec import ServerSpec
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 from signet.system.files import open_regular
 
 __all__ = ["holds_client_servers", "read_client_file"]

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from signet.kernel.settings import Given
-from signet.settings.model import UsageError, given_settings
+from signet.settings.model import given_settings
+from signet.settings.usage import UsageError
 from signet.system.files import NO_WAIT
 
 __all__ = ["ConfigurationFile", "find_file"]

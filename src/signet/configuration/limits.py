@@ -8,8 +8,8 @@ from typing import Any
 from signet.catalogue import TOOLSETS, find_toolset
 from signet.operations.limits.policy import LimitError, read_policy
 from signet.relay.listing import plain_slug
-from signet.settings.model import UsageError
 from signet.settings.shown import dotted
+from signet.settings.usage import UsageError
 
 from .file import ConfigurationFile
 from .values import LIMITS, SERVERS

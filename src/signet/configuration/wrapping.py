@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from signet.kernel.toolset import Toolset
 from signet.relay.server_spec import RECORDED_SERVERS, ServerSpec, Wrapping
-from signet.settings.model import Settings, UsageError
+from signet.settings.model import Settings
+from signet.settings.usage import UsageError
 
 from .servers import servers_of
 from .variables import nearest

@@ -22,13 +22,14 @@ from signet.operations.settings import OperationSettings
 from signet.relay.server_spec import Wrapping
 from signet.system.files import read_secret
 
+from .usage import UsageError
+
 __all__ = [
     "FILE_SUFFIX",
     "NOTHING",
     "PREFIX",
     "EnabledToolset",
     "Settings",
-    "UsageError",
     "flat_name",
     "given_settings",
     "known_settings",
@@ -45,17 +46,6 @@ FILE_SUFFIX: Final = "_FILE"
 """The end of a variable that names the file of a secret, behind the variable of the secret itself."""
 TABLES: Final = ("by_toolset", "launch", "limits", "origins", "wrapping")
 """The fields that no flag and no variable sets."""
-
-
-class UsageError(Exception):
-    """A start that cannot be made as requested; the text says what to write instead.
-
-    `trace` is the traceback of a user's own module, to be shown above it.
-    """
-
-    def __init__(self, message: str, trace: str = "") -> None:
-        super().__init__(message)
-        self.trace = trace
 
 
 def load_toolsets(text: str) -> list[str]:

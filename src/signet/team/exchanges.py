@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from signet.kernel.errors import Fault
-from signet.settings.model import Settings, UsageError
+from signet.settings.model import Settings
+from signet.settings.usage import UsageError
 from signet.system.logs import INFO, WARN, DroppingLog, Log
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from signet.advice import advise
-from signet.settings.model import Settings, UsageError
+from signet.settings.model import Settings
+from signet.settings.usage import UsageError
 from signet.system.logs import WARN, Log
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from signet.kernel.protocol import Identity
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import Server
 from signet.kernel.tools import Toolbox
-from signet.settings.model import Settings, UsageError
+from signet.settings.model import Settings
+from signet.settings.usage import UsageError
 from signet.system.logs import INFO, WARN, DroppingLog, LimitedLog, Log
 
 if TYPE_CHECKING:

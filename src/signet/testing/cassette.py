@@ -10,7 +10,7 @@ import tempfile
 from typing import Final
 
 from signet.advice import advise
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 from signet.upstream.cassette_folder import LABEL
 
 __all__ = ["Cassette", "place_of_cassette"]

@@ -11,7 +11,7 @@ from signet.authoring.contract import RESULT, derive
 from signet.authoring.declaration import declared
 from signet.kernel.schemas import Contract, schema_of
 from signet.kernel.wire import encode
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 from signet.upstream.mcp_client import ListedTool
 
 from .current import current_target

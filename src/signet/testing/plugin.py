@@ -146,7 +146,7 @@ def _serve_project(config: pytest.Config, folder: Path) -> None:
 @contextmanager
 def _told() -> Iterator[None]:
     """Fail a test that cannot be set up with the sentence that says why, below the traceback of the user's own code."""
-    from signet.settings.model import UsageError
+    from signet.settings.usage import UsageError
 
     try:
         yield

@@ -251,7 +251,7 @@ def _table(databases: list[Database]) -> str:
 
 
 def _fetch(args: argparse.Namespace) -> int:
-    from signet.settings.model import UsageError
+    from signet.settings.usage import UsageError
 
     from .fetch import fetch
 

@@ -20,7 +20,8 @@ from msgspec import structs
 from signet.commands.terminal import counted, say
 from signet.kernel.errors import Code, Fault
 from signet.kernel.server import Server
-from signet.settings.model import Settings, UsageError
+from signet.settings.model import Settings
+from signet.settings.usage import UsageError
 
 from .extent import Extent, no_values
 from .output_files import FORMATS, import_arrow, replacing_output, suffix_of, write_csv

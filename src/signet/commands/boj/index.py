@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from signet.app import build_server, resolve
 from signet.commands.terminal import say
-from signet.settings.model import Settings, UsageError
+from signet.settings.model import Settings
+from signet.settings.usage import UsageError
 from signet.toolsets.boj_explore.shelf import ORDER
 from signet.toolsets.boj_explore.store import ListFacts, check_sqlite
 from signet.toolsets.boj_explore.upstream import IndexUpstream

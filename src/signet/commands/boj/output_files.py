@@ -18,7 +18,7 @@ import msgspec
 
 from signet.installation import install_command
 from signet.kernel.errors import Code, Fault
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 from signet.system.files import replacing
 
 from .series_query import SeriesPage, SeriesQuery, is_number

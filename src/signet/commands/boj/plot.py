@@ -18,7 +18,8 @@ from signet.commands.arguments import SPACES, printable
 from signet.commands.terminal import on_terminal, say, write
 from signet.installation import install_command
 from signet.kernel.errors import Fault
-from signet.settings.model import Settings, UsageError
+from signet.settings.model import Settings
+from signet.settings.usage import UsageError
 
 from . import CREDIT, SAMPLE_SOURCE
 from .chart import Chart, Curve, Panel, chart_of

@@ -29,7 +29,8 @@ from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.setting_types import split_list
 from signet.lock.file import DEFAULT_PATH
 from signet.relay.server_spec import ServerSpec
-from signet.settings.model import EnabledToolset, Settings, UsageError, known_settings
+from signet.settings.model import EnabledToolset, Settings, known_settings
+from signet.settings.usage import UsageError
 from signet.system.files import replacing
 from signet.transports.pipes import stdout_kept
 

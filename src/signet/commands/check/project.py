@@ -7,7 +7,7 @@ import sys
 from typing import Any, Final
 
 from signet.authoring.target import GROUP
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 
 __all__ = ["entry_points_of", "targets_of_project"]
 

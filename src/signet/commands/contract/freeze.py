@@ -29,7 +29,8 @@ from signet.commands.check.result import Subject
 from signet.commands.terminal import Cell, say, table, write, write_json
 from signet.compatibility.contract_set import ContractFinding, is_version, may_break, next_breaking, numbers
 from signet.kernel.toolset import Toolset
-from signet.settings.model import UsageError, load_toolsets
+from signet.settings.model import load_toolsets
+from signet.settings.usage import UsageError
 from signet.system.files import replacing
 
 __all__ = ["add_freeze", "freeze_new"]

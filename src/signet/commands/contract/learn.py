@@ -15,7 +15,7 @@ from signet.commands.terminal import say, table, write, write_json
 from signet.relay.link import LinkError
 from signet.relay.tape_learning import LearnedTool, learn
 from signet.relay.tape_reader import TapeReader
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 from signet.system.files import replacing
 
 __all__ = ["add_learn"]

@@ -12,7 +12,7 @@ from signet.commands.arguments import printable
 from signet.compatibility.contract_set import Terms
 from signet.kernel.protocol import Identity
 from signet.kernel.schemas import Bundle, schema_of
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 
 if TYPE_CHECKING:
     from signet.lock.snapshot import Snapshot

@@ -22,7 +22,8 @@ from msgspec.structs import replace
 from signet.catalogue import loaded_targets
 from signet.commands.arguments import USAGE, print_err, print_err_line
 from signet.commands.cli import parser, settings_of_command
-from signet.settings.model import Settings, UsageError
+from signet.settings.model import Settings
+from signet.settings.usage import UsageError
 
 from .files import Sources, sources_of
 

@@ -16,7 +16,7 @@ from signet.commands.stdio_process import is_person, tell_a_person
 from signet.kernel.errors import INTERNAL, INVALID_REQUEST
 from signet.kernel.lines import LineSplitter
 from signet.kernel.wire import ResponseId, failure
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 from signet.transports.pipes import MAX_LINE_BYTES, claim_stdout, has_reader
 
 from .link import Link, Message, key_of, read_message

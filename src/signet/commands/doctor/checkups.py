@@ -27,7 +27,8 @@ from signet.installation import (
 )
 from signet.kernel.checkup import CONFIGURED, INSTALLED, Check, Finding, note, ok, trouble
 from signet.kernel.settings import Given
-from signet.settings.model import PREFIX, EnabledToolset, Settings, UsageError, known_settings, variable_of
+from signet.settings.model import PREFIX, EnabledToolset, Settings, known_settings, variable_of
+from signet.settings.usage import UsageError
 
 from .reach import reach_checks
 from .servers import server_checks

@@ -20,7 +20,8 @@ from signet.commands.terminal import table, write, write_json
 from signet.configuration.reading import read_configuration
 from signet.kernel.checkup import Check, Finding, State, note, trouble
 from signet.kernel.settings import Given
-from signet.settings.model import PREFIX, UsageError, known_settings, variable_of
+from signet.settings.model import PREFIX, known_settings, variable_of
+from signet.settings.usage import UsageError
 from signet.system.redaction import SecretRedactor, redact_user_info
 
 from .checkups import checks_of

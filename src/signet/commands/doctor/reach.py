@@ -19,7 +19,8 @@ from signet.kernel.errors import Fault
 from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 from signet.runs import open_turns, read_manifest_of
-from signet.settings.model import EnabledToolset, Settings, UsageError
+from signet.settings.model import EnabledToolset, Settings
+from signet.settings.usage import UsageError
 from signet.team.access import check_access, is_protected, refuse_open_door
 from signet.transports.listening import UNIX_PREFIX, bind, is_local
 from signet.upstream.blocking_http import BoundedConnection

@@ -11,7 +11,7 @@ from typing import Any, Final
 from signet.clients.clients import CLIENTS, EDITORS, Client, Launch, path_of
 from signet.commands.arguments import SPACES, USAGE, Parser, print_err, printable
 from signet.commands.terminal import on_terminal, say, write
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 
 from .config_file import ConfigFile, changing, read_config, write_backup, write_config
 from .target import (

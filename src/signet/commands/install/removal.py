@@ -14,7 +14,7 @@ from typing import Any, Final
 from signet.clients.clients import Launch
 from signet.commands.arguments import Parser
 from signet.commands.terminal import say, write
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 
 from .command import Place, add_place, cannot_edit, failed, find_place, show_text
 from .config_file import ConfigFile, backups_of, changing, remove_config, write_backup, write_config

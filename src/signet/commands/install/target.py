@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from signet.catalogue import TOOLSETS
-from signet.settings.model import PREFIX, UsageError
+from signet.settings.model import PREFIX
+from signet.settings.usage import UsageError
 
 from .module_file import find_module
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from signet.app import JOURNALS
 from signet.commands.terminal import Cell, on_terminal, say, table, write, write_json
 from signet.journal.reading import Follower, JournalLine, find_files, last_lines, merged
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 
 from .filters import add_filters, filter_of
 

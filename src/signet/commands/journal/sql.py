@@ -8,7 +8,7 @@ import msgspec
 
 from signet.advice import advise
 from signet.commands.terminal import on_terminal, table, write, write_json
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 
 __all__ = ["ask"]
 

@@ -15,7 +15,7 @@ import msgspec
 from signet.app import JOURNALS
 from signet.commands.terminal import on_terminal, table, write
 from signet.journal.reading import Follower, JournalLine, find_files, last_lines
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 from signet.system.files import open_regular
 
 from .filters import age

@@ -20,7 +20,7 @@ from signet.lock.snapshot import INSTRUCTIONS, KINDS, Snapshot, entries_of, name
 from signet.proofs.changes import compare_snapshots
 from signet.relay.server_snapshot import SnapshotError, take_snapshot
 from signet.relay.server_spec import ServerSpec
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 
 from .report import as_json, as_text, pinned_line
 from .sources import add_lock_file, add_sources, advice_for, read_specs, say_why, unwind_on_signals

@@ -15,7 +15,7 @@ from signet.lock.snapshot import name_of
 from signet.proofs.changes import compare_snapshots
 from signet.relay.server_snapshot import SnapshotError, take_snapshot
 from signet.relay.server_spec import ServerSpec
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 
 from .command import BLOCKED, CHANGED, UNREADABLE
 from .report import as_json

@@ -20,7 +20,7 @@ from signet.lock.file import DEFAULT_PATH, LockError
 from signet.relay.server_name import default_name
 from signet.relay.server_spec import ServerSpec
 from signet.relay.spec_secrets import lock_words
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 
 __all__ = ["add_lock_file", "add_sources", "advice_for", "read_specs", "say_why", "unwind_on_signals"]
 

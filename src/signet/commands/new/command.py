@@ -8,7 +8,7 @@ from typing import Final
 
 from signet.advice import advise
 from signet.commands.terminal import write
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 
 from .names import name_project
 from .project import TOOL, make_project

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from signet.advice import advise
 from signet.catalogue import TOOLSETS
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 
 __all__ = ["ProjectNames", "name_project", "taken"]
 

@@ -16,7 +16,8 @@ from signet.catalogue import find_toolset, load
 from signet.commands.call import walk
 from signet.commands.contract.freeze import freeze_new
 from signet.kernel.setting_types import join_list
-from signet.settings.model import Settings, UsageError
+from signet.settings.model import Settings
+from signet.settings.usage import UsageError
 
 from .names import ProjectNames, taken
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from signet.commands.arguments import SPACES, printable
 from signet.commands.terminal import say, write
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 from signet.toolsets.oj_practice.samples import Sample
 
 from .problem import FoundProblem

@@ -8,7 +8,7 @@ from typing import Final
 
 from signet.advice import advise
 from signet.commands.terminal import say, write
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 
 from .problem import FoundProblem
 

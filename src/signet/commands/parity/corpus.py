@@ -12,7 +12,7 @@ from signet.kernel.errors import Fault
 from signet.kernel.tools import Tool
 from signet.kernel.toolset import CorpusRow
 from signet.sandbox.faults import read_fault_rule
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 
 __all__ = ["CorpusCall", "built_in", "read_corpus", "with_slugs"]
 

@@ -19,7 +19,8 @@ from signet.relay.listing import Listed, Terms, list_tools
 from signet.relay.server_snapshot import SnapshotError
 from signet.relay.server_spec import ServerSpec
 from signet.relay.tape_reader import TapeReader
-from signet.settings.model import PREFIX, UsageError
+from signet.settings.model import PREFIX
+from signet.settings.usage import UsageError
 
 from .corpus import CorpusCall
 from .engine import ProgressCallback, run_corpus

@@ -14,7 +14,7 @@ from signet.commands.wrapped import variables_of
 from signet.lock.file import DEFAULT_PATH as LOCK_FILE
 from signet.relay.server_name import default_name, plain_name
 from signet.relay.server_spec import ServerSpec, Wrapping
-from signet.settings.model import UsageError
+from signet.settings.usage import UsageError
 
 if TYPE_CHECKING:
     from signet.settings.model import Settings
