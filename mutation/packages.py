@@ -112,7 +112,7 @@ PACKAGES = (
     ),
     Package(
         "lock",
-        ("lock/*.py",),
+        ("lock/*.py", "mcp/snapshot.py"),
         (
             (
                 "tests/lock/test_comparison.py",

@@ -19,7 +19,7 @@ from fuzz.target import Run, Target, expect
 from signet.lock.comparison import compare
 from signet.lock.file import Lock, LockedServer, LockError, read_lock, write_lock
 from signet.lock.policy import LockPolicy, describe, judge
-from signet.lock.snapshot import Snapshot
+from signet.mcp.snapshot import Snapshot
 
 __all__ = ["TARGET"]
 

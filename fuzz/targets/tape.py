@@ -18,7 +18,7 @@ from fuzz.folders import joined, sections, write_files
 from fuzz.odd_values import json_text, json_value, text
 from fuzz.serving import LoopWatch, loop_watched
 from fuzz.target import Run, Target, expect
-from signet.relay.link import LinkError, Outgoing
+from signet.mcp.link import LinkError, Outgoing
 from signet.relay.tape_link import TapeLink
 from signet.relay.tape_messages import head_of
 from signet.relay.tape_reader import TapeReader

@@ -13,7 +13,7 @@ from signet.configuration.client_file import holds_client_servers, read_client_f
 from signet.configuration.file import find_file
 from signet.configuration.reading import read_settings
 from signet.configuration.servers import read_header_file, read_servers, servers_of
-from signet.relay.server_spec import ServerSpec
+from signet.mcp.spec import ServerSpec
 from signet.settings.usage import UsageError
 
 FULL = """

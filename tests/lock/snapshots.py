@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Raw
 
 from signet.lock.file import LockedServer
-from signet.lock.snapshot import Snapshot
+from signet.mcp.snapshot import Snapshot
 
 TOOL: dict[str, Any] = {
     "name": "read",

@@ -17,11 +17,11 @@ from signet.kernel.relay import RpcRequest
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Toolbox
 from signet.lock.file import Lock, LockedServer, write_lock
-from signet.lock.snapshot import Snapshot
-from signet.relay.link import Outgoing
+from signet.mcp.link import Outgoing
+from signet.mcp.snapshot import Snapshot
+from signet.mcp.spec import ServerSpec, Wrapping
 from signet.relay.opening import open_relay
 from signet.relay.relay import ServerRelay
-from signet.relay.server_spec import ServerSpec, Wrapping
 
 MEMBERS = {
     "tools/list": "tools",

@@ -14,10 +14,10 @@ from processes import PATIENCE_S
 from signet.kernel.channel import HTTP_MCP, ClientChannel, Session
 from signet.kernel.protocol import NO_META, CallParams, Identity, Meta, RequestPreamble, eras
 from signet.kernel.relay import RpcRequest
-from signet.relay.dialogue import Dialogue, Hooks
-from signet.relay.link import Outgoing
+from signet.mcp.link import Outgoing
+from signet.mcp.session import ClientSession, Hooks
+from signet.mcp.spec import ServerSpec
 from signet.relay.notices import Notices
-from signet.relay.server_spec import ServerSpec
 from signet.relay.wrapped_server import Listeners, WrappedServer
 
 HANDSHAKE, MODERN = eras(Identity("test", "1"))
@@ -59,8 +59,8 @@ class ScriptedLink:
         return found
 
 
-async def opened(link: ScriptedLink, asked: Callable[..., None] = nothing, *, modern: bool = False) -> Dialogue:
-    dialogue = Dialogue(link, Hooks(notified=nothing, asked=asked, lost=nothing, log=nothing))
+async def opened(link: ScriptedLink, asked: Callable[..., None] = nothing, *, modern: bool = False) -> ClientSession:
+    dialogue = ClientSession(link, Hooks(notified=nothing, asked=asked, lost=nothing, log=nothing))
     await dialogue.open()
     dialogue.modern = modern
     return dialogue

@@ -16,7 +16,7 @@ from signet.kernel.relay import RpcRequest
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import NULL_CONTEXT, Toolbox
 from signet.kernel.wire import Reply
-from signet.lock.snapshot import Snapshot
+from signet.mcp.snapshot import Snapshot
 from signet.relay import wrapped_server
 from signet.relay.blocking import Blocked
 from signet.relay.listing import Terms, list_tools

@@ -11,9 +11,9 @@ from msgspec.json import decode
 
 from signet.kernel.channel import Session
 from signet.kernel.relay import RpcRequest
+from signet.mcp.session import ClientSession
 from signet.relay import asking as asking_module
-from signet.relay.conversation import Conversations
-from signet.relay.dialogue import Dialogue
+from signet.relay.conversation import RequestRunner
 
 from .scripted_link import ScriptedLink, calling, nothing, opened
 
@@ -21,11 +21,13 @@ ASK = {"method": "elicitation/create", "params": {"message": "Who?"}}
 DONE: dict[str, Any] = {"content": []}
 
 
-def conversations() -> Conversations:
-    return Conversations(list, nothing, is_shared=True, on_dropped=nothing)
+def conversations() -> RequestRunner:
+    return RequestRunner(list, nothing, is_shared=True, on_dropped=nothing)
 
 
-async def begin(talk: Conversations, dialogue: Dialogue, caller: RpcRequest | None, name: str) -> asyncio.Task[Any]:
+async def begin(
+    talk: RequestRunner, dialogue: ClientSession, caller: RpcRequest | None, name: str
+) -> asyncio.Task[Any]:
     raw = caller.raw if caller is not None else Raw(b'{"name":"%s","arguments":{}}' % name.encode())
     task = asyncio.ensure_future(talk.converse(dialogue, "tools/call", raw, caller, None))
     await asyncio.sleep(0)

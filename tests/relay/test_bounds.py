@@ -14,11 +14,11 @@ from signet.kernel.caller import Caller
 from signet.kernel.errors import Fault
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Toolbox
+from signet.mcp.link import LinkError
+from signet.mcp.messages import notification, request
+from signet.mcp.session import ClientSession
 from signet.relay import pool as pools
-from signet.relay.dialogue import Dialogue
-from signet.relay.link import LinkError
 from signet.relay.listing import Listed, Terms, list_tools, over_budget
-from signet.relay.messages import notification, request
 from signet.relay.pool import Pool
 from signet.relay.wrapped_server import MAX_IN_FLIGHT, MAX_WAITING
 from signet.transports import http
@@ -72,10 +72,10 @@ def test_a_start_for_one_call_ends_the_pauses_and_none_is_made_after_the_end(mon
     async def run() -> None:
         pool = Pool("s", "call")
 
-        async def fail() -> Dialogue:
+        async def fail() -> ClientSession:
             raise LinkError("no")
 
-        async def begin() -> Dialogue:
+        async def begin() -> ClientSession:
             return await opened(ScriptedLink())
 
         with pytest.raises(Fault, match="does not start: no"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from signet.relay.event_stream import Event, EventParser
+from signet.mcp.event_stream import Event, EventParser
 
 STREAM = b"".join(
     (

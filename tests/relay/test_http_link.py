@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from remote_servers import EVENTS, Asked, Scripted, begin, event, linked, result, run, say, scripted
-from signet.relay.http_link import HttpLink
-from signet.relay.link import LinkError, Outgoing
+from signet.mcp.http_link import HttpLink
+from signet.mcp.link import LinkError, Outgoing
 
 SECRET = "Bearer open-sesame-0123456789"
 HEADERS = (("Authorization", SECRET), ("X-Team", "blue"))

@@ -12,7 +12,7 @@ from mcp.server.streamable_http import EventCallback, EventMessage, EventStore
 from pydantic import BaseModel
 
 from remote_servers import Peer, linked, run, serving_asgi
-from signet.relay.link import Outgoing
+from signet.mcp.link import Outgoing
 
 HANDSHAKE = "2025-11-25"
 MODERN = "2026-07-28"

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from processes import PATIENCE_S, ROOT
-from signet.relay import negotiation
+from signet.mcp import negotiation
+from signet.mcp.link import LinkError
+from signet.mcp.negotiation import Introduction, introduce
+from signet.mcp.session import ClientSession, Hooks
+from signet.mcp.spec import ServerSpec
 from signet.relay.child_link import ChildLink
-from signet.relay.dialogue import Dialogue, Hooks
-from signet.relay.link import LinkError
-from signet.relay.negotiation import Introduction, introduce
-from signet.relay.server_spec import ServerSpec
 
 HOSTILE = ROOT / "tests/wrap/hostile_server.py"
 
@@ -45,17 +45,19 @@ HELLO = {
 }
 
 
-def begin(mode: str, only: str = "auto", *, prefers_modern: bool = False) -> Dialogue:
+def begin(mode: str, only: str = "auto", *, prefers_modern: bool = False) -> ClientSession:
     return begin_with((str(HOSTILE), mode, "marker"), only, prefers_modern=prefers_modern)
 
 
-def begin_with(words: tuple[str, ...], only: str = "auto", *, prefers_modern: bool = False) -> Dialogue:
+def begin_with(words: tuple[str, ...], only: str = "auto", *, prefers_modern: bool = False) -> ClientSession:
     spec = ServerSpec(name="hostile", command=(sys.executable, "-I", "-S", *words))
     hooks = Hooks(notified=nothing, asked=nothing, lost=nothing, log=nothing)
 
-    async def run() -> Dialogue:
+    async def run() -> ClientSession:
         how = Introduction(prefers_modern=prefers_modern, only=only)
-        dialogue = await asyncio.wait_for(introduce(lambda: Dialogue(ChildLink(spec, nothing), hooks), how), PATIENCE_S)
+        dialogue = await asyncio.wait_for(
+            introduce(lambda: ClientSession(ChildLink(spec, nothing), hooks), how), PATIENCE_S
+        )
         await dialogue.close()
         return dialogue
 
@@ -123,7 +125,7 @@ def test_the_last_words_of_a_server_are_told_without_its_secrets() -> None:
     hooks = Hooks(notified=nothing, asked=nothing, lost=nothing, log=nothing)
 
     async def run() -> None:
-        await introduce(lambda: Dialogue(ChildLink(spec, nothing), hooks), Introduction(only="handshake"))
+        await introduce(lambda: ClientSession(ChildLink(spec, nothing), hooks), Introduction(only="handshake"))
 
     with pytest.raises(LinkError, match=r"exit code 1; .*: refused: \[redacted\]$"):
         asyncio.run(asyncio.wait_for(run(), PATIENCE_S))

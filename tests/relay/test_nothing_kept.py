@@ -16,10 +16,10 @@ from signet.kernel.channel import Session
 from signet.kernel.errors import Fault
 from signet.kernel.relay import RpcRequest
 from signet.kernel.wire import Frame
+from signet.mcp.quiet_names import MAX_NAMES, QuietNames, key_of
 from signet.relay import asking as held_calls
-from signet.relay.asking import MAX_ASKED, Rounds
-from signet.relay.conversation import Conversations
-from signet.relay.quiet_names import MAX_NAMES, QuietNames, key_of
+from signet.relay.asking import MAX_ASKED, HeldCalls
+from signet.relay.conversation import RequestRunner
 from signet.relay.subscriptions import MAX_BYTES, Listener, SubscriptionShares
 
 from .scripted_link import ScriptedLink, calling, nothing, opened, until
@@ -28,8 +28,8 @@ ASK: dict[str, Any] = {"method": "elicitation/create", "params": {"message": "Wh
 ABLE: dict[str, Any] = {"elicitation": {}}
 
 
-def asking(*sessions: Session) -> Conversations:
-    return Conversations(lambda: [*sessions], nothing, is_shared=True, on_dropped=nothing)
+def asking(*sessions: Session) -> RequestRunner:
+    return RequestRunner(lambda: [*sessions], nothing, is_shared=True, on_dropped=nothing)
 
 
 def test_a_call_that_is_given_up_takes_its_question_along() -> None:
@@ -190,7 +190,7 @@ def test_a_caller_with_its_share_of_held_calls_loses_its_own_oldest(monkeypatch:
     async def run() -> None:
         link = ScriptedLink()
         dialogue = await opened(link, nothing)
-        rounds = Rounds(nothing)
+        rounds = HeldCalls(nothing)
 
         def calling_as(name: str) -> RpcRequest:
             request = calling("ask", [], modern=True)

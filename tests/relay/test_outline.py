@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from signet.relay.messages import Outline, outline_of
+from signet.mcp.messages import Outline, outline_of
 
 REPLY, REQUEST, NONE = (True, False), (False, True), (False, False)
 

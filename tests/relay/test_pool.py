@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from signet.kernel.errors import TOO_MANY_PROCESSES, Fault
+from signet.mcp.link import LinkError
+from signet.mcp.session import ClientSession
 from signet.relay import pool as pools
-from signet.relay.dialogue import Dialogue
-from signet.relay.link import LinkError
 from signet.relay.pool import Pool
 
 from .scripted_link import ScriptedLink, opened, until
@@ -27,11 +27,11 @@ class SlowLink(ScriptedLink):
         await self.may_end.wait()
 
 
-def begin(link: ScriptedLink | None = None) -> Callable[[], Awaitable[Dialogue]]:
+def begin(link: ScriptedLink | None = None) -> Callable[[], Awaitable[ClientSession]]:
     return lambda: opened(link or ScriptedLink())
 
 
-async def fail() -> Dialogue:
+async def fail() -> ClientSession:
     raise LinkError("no")
 
 
@@ -42,7 +42,7 @@ def pool_of(kind: str, monkeypatch: pytest.MonkeyPatch, places: int = 2) -> Pool
     return Pool("s", kind)
 
 
-async def refused(asked: Awaitable[Dialogue]) -> bool:
+async def refused(asked: Awaitable[ClientSession]) -> bool:
     with pytest.raises(Fault) as caught:
         await asked
     assert (caught.value.name, caught.value.status) == (TOO_MANY_PROCESSES, 503)
@@ -166,7 +166,7 @@ def test_after_a_failed_start_its_holder_alone_has_a_pause(kind: str) -> None:
     async def run() -> None:
         pool = Pool("s", kind)
 
-        def start(holder: str, begins: Callable[[], Awaitable[Dialogue]]) -> Awaitable[Dialogue]:
+        def start(holder: str, begins: Callable[[], Awaitable[ClientSession]]) -> Awaitable[ClientSession]:
             return pool.single(begins, holder) if kind == "call" else pool.dialogue(holder, begins, holder)
 
         for why in ("no$", "no; the next try is in 1 s"):

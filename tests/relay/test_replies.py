@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec import Raw
 
-from signet.relay.dialogue import Answer
+from signet.mcp.session import Answer
 from signet.relay.replies import relayed
 
 

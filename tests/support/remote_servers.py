@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from processes import PATIENCE_S
-from signet.relay.http_link import HttpLink
-from signet.relay.link import Outgoing
+from signet.mcp.http_link import HttpLink
+from signet.mcp.link import Outgoing
 
 EVENTS = "text/event-stream"
 NO_BODY = frozenset({202, 204})

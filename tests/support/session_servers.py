@@ -21,7 +21,7 @@ from signet.kernel.outcome import Call, Pending
 from signet.kernel.relay import Answered, Handler, RpcRequest
 from signet.kernel.server import QUIET_CONTEXT, Server
 from signet.kernel.wire import Frame, Reply, encode, success
-from signet.relay.event_stream import EventParser
+from signet.mcp.event_stream import EventParser
 from signet.transports.guard import Guard
 from signet.transports.http_server import HttpServer
 from signet.transports.listening import bind

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from processes import PATIENCE_S
-from signet.relay.link import Link, Outgoing
+from signet.mcp.link import Link, Outgoing
+from signet.mcp.spec import ServerSpec
 from signet.relay.recording_link import RecordingLink
-from signet.relay.server_spec import ServerSpec
 from signet.relay.tape import TapeWriter
 from signet.relay.tape_link import TapeLink
 

@@ -17,8 +17,8 @@ from processes import PATIENCE_S
 from signet.kernel.errors import Fault
 from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
+from signet.mcp.endpoint import Endpoint
 from signet.operations.access.issuer import Issuer
-from signet.relay.endpoint import Endpoint
 from signet.upstream.http import HttpUpstream
 from upstream.test_failures import accepting
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from signet.relay.link import LinkError, Outgoing
+from signet.mcp.link import LinkError, Outgoing
 from signet.relay.tape_link import TapeLink
 from signet.relay.tape_reader import TapeReader
 

@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from door_calls import rpc
 from processes import SIGNET, Server, serving_command
-from signet.lock.snapshot import Snapshot
+from signet.mcp.snapshot import Snapshot
 from signet.relay.claimed_uris import MAX_TOLD, ClaimedUris
 
 SERVER = """

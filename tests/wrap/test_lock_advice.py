@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from door_calls import INITIALIZE, rpc
 from processes import PATIENCE_S, ROOT, SIGNET, clean_env
-from signet.relay.server_spec import ServerSpec
+from signet.mcp.spec import ServerSpec
 from signet.relay.spec_secrets import lock_words
 
 CHANGING = ROOT / "tests/lock/changing_server.py"

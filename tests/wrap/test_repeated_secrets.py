@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from door_calls import rpc
 from processes import PATIENCE_S, SIGNET, clean_env, piping, serving_command
 from signet.lock.file import Lock, read_lock, write_lock
-from signet.relay.server_spec import ServerSpec
+from signet.mcp.spec import ServerSpec
 from signet.relay.spec_secrets import echoed_secrets
 
 BEARER = 'b3ar/er"+token=='

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from processes import PATIENCE_S, ROOT
-from signet.relay.link import LinkError
+from signet.mcp.link import LinkError
+from signet.mcp.spec import ServerSpec
 from signet.relay.recording_link import RecordingLink
-from signet.relay.server_spec import ServerSpec
 from signet.relay.tape import TapeWriter, read_label
 from tape_harness import SPEC, Client, PlayedServer, lines, record, replay, talk_to
 

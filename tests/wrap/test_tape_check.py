@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from signet.lock.snapshot import Snapshot
+from signet.mcp.snapshot import Snapshot
 from signet.relay.tape_check import check_tape
 from signet.relay.tape_reader import TapeReader
 from tape_harness import TOOLS, Client, record

@@ -14,8 +14,8 @@ from signet.kernel.errors import Fault
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import Server
 from signet.kernel.tools import Toolbox
+from signet.mcp.spec import ServerSpec, Wrapping
 from signet.relay.server_name import default_name
-from signet.relay.server_spec import ServerSpec, Wrapping
 from signet.settings.model import Settings
 from signet.settings.usage import UsageError
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from signet.relay.server_spec import ServerSpec
+from signet.mcp.spec import ServerSpec
 from signet.settings.model import Settings
 from signet.settings.usage import UsageError
 from signet.system.files import read_regular

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from msgspec.structs import replace
 
 from signet.kernel.toolset import Toolset
-from signet.relay.server_spec import RECORDED_SERVERS, ServerSpec, Wrapping
+from signet.mcp.spec import RECORDED_SERVERS, ServerSpec, Wrapping
 from signet.settings.model import Settings
 from signet.settings.usage import UsageError
 

@@ -15,9 +15,11 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import UNSET, Raw
 
+from signet.mcp.snapshot import INSTRUCTIONS, KINDS, Snapshot, compact, name_of
+
 from .digest import decoded
+from .entries import META, Entry, is_pinned, read_entry
 from .fields import RANKS, SIDES, FieldChange, Prove, compare_field, prove_here
-from .snapshot import INSTRUCTIONS, KINDS, META, Entry, Snapshot, compact, is_pinned, name_of, read_entry
 from .words import danger_of, strings_of
 
 __all__ = ["EntryChange", "compare"]

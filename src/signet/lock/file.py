@@ -10,11 +10,12 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
+from signet.mcp.snapshot import KINDS, Snapshot, compact
 from signet.system.files import locked_folder, open_regular, replacing
 
 from .address import shown_command, shown_url
 from .digest import canonical, digest_of
-from .snapshot import KINDS, Snapshot, compact, read_entry
+from .entries import read_entry
 
 __all__ = ["DEFAULT_PATH", "Lock", "LockError", "LockedServer", "changing_lock", "read_lock", "write_lock"]
 

@@ -8,12 +8,13 @@ from typing import Any, Final, Literal, cast
 import msgspec
 from msgspec import UNSET, Raw
 
+from signet.mcp.snapshot import KINDS, Snapshot
+
 from .comparison import EntryChange, compare
 from .digest import canonical, decoded
 from .fields import RANKS, Prove, prove_here
 from .file import LockedServer
 from .shown import visible
-from .snapshot import KINDS, Snapshot
 from .words import strings_of
 
 __all__ = ["Judgement", "LockPolicy", "Note", "describe", "is_blocked", "judge", "parse_policy", "word_of"]

@@ -22,7 +22,7 @@ from signet.compatibility.verdict import Side, Verdict, settled
 from signet.kernel.schema_budget import check_budget
 from signet.lock.comparison import EntryChange, compare
 from signet.lock.fields import prove_here
-from signet.lock.snapshot import Snapshot
+from signet.mcp.snapshot import Snapshot
 
 from .asking import MEMORY_BYTES, AnswerError, Asker, TooHardError
 from .kept import Kept

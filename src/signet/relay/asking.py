@@ -21,16 +21,16 @@ from signet.kernel.errors import INPUT_REQUIRED, INTERNAL, METHOD_NOT_FOUND, MIS
 from signet.kernel.relay import RpcRequest
 from signet.kernel.shares import Shares
 from signet.kernel.wire import Frame, encode
+from signet.mcp.messages import error_object, members, notification, on_one_line, request
+from signet.mcp.session import Answer, ClientSession, PendingRequest, ServerRequest
 
 from .attribution import note_asker
-from .dialogue import Answer, Dialogue, Exchange, Question
-from .messages import error_object, members, notification, on_one_line, request
 from .sent_params import check_answer
 
 __all__ = [
     "NEEDS",
     "Asker",
-    "Rounds",
+    "HeldCalls",
     "declares",
     "missing_capability",
     "place",
@@ -108,7 +108,9 @@ class Asker:
         # A large message is handled in a thread.
         asked.answer.get_loop().call_soon_threadsafe(_settle, asked.answer, answer)
 
-    def pass_on(self, question: Question, notify: Callable[[bytes], None], channel: ClientChannel | Session) -> None:
+    def pass_on(
+        self, question: ServerRequest, notify: Callable[[bytes], None], channel: ClientChannel | Session
+    ) -> None:
         """Ask the caller what the server asks, and send its answer to the server."""
         question.holder = channel.holder if isinstance(channel, Session) else channel.caller.holder
         if not question.dialogue.leaves_room(question.holder):
@@ -149,30 +151,30 @@ def _settle(future: asyncio.Future[Answer], answer: Answer) -> None:
         future.set_result(answer)
 
 
-class Round(msgspec.Struct, eq=False):
+class HeldCall(msgspec.Struct, eq=False):
     """A call that waits for the next message of its caller."""
 
-    exchange: Exchange
-    questions: dict[str, Question]
+    exchange: PendingRequest
+    questions: dict[str, ServerRequest]
     principal: object
     holder: str
     digest: bytes
     timer: asyncio.TimerHandle
 
 
-class Rounds:
+class HeldCalls:
     """The calls that are held open between two requests of callers of the modern era."""
 
-    def __init__(self, on_dropped: Callable[[Dialogue], None]) -> None:
-        self._held: dict[str, Round] = {}
+    def __init__(self, on_dropped: Callable[[ClientSession], None]) -> None:
+        self._held: dict[str, HeldCall] = {}
         self._shares = Shares("held calls", MAX_HELD)
         self._on_dropped = on_dropped
 
-    def holds(self, dialogue: Dialogue) -> bool:
+    def holds(self, dialogue: ClientSession) -> bool:
         """Return whether a call of a dialogue is held."""
         return any(one.exchange.dialogue is dialogue for one in self._held.values())
 
-    def hold(self, exchange: Exchange, caller: RpcRequest) -> bytes:
+    def hold(self, exchange: PendingRequest, caller: RpcRequest) -> bytes:
         """Hold a call whose server asks something; return the result that asks the caller.
 
         Where its holder may have no more calls or open questions, its oldest give way.
@@ -195,12 +197,12 @@ class Rounds:
         exchange.questions.clear()
         exchange.is_held = True
         timer = asyncio.get_running_loop().call_later(HOLD_S, self._drop, state)
-        held = Round(exchange, questions, caller.channel.caller.principal, holder, _digest(caller), timer)
+        held = HeldCall(exchange, questions, caller.channel.caller.principal, holder, _digest(caller), timer)
         self._held[state] = held
         exchange.end_turn()  # its caller may never come back
         return input_required(questions, state)
 
-    def _leave_room(self, dialogue: Dialogue, holder: str) -> None:
+    def _leave_room(self, dialogue: ClientSession, holder: str) -> None:
         """Give up the oldest calls of a holder until its questions leave room for those to others."""
         mine = [
             state for state, one in self._held.items() if one.holder == holder and one.exchange.dialogue is dialogue
@@ -210,7 +212,7 @@ class Rounds:
                 return
             self._drop(state)
 
-    def find(self, state: str, caller: RpcRequest) -> Exchange | None:
+    def find(self, state: str, caller: RpcRequest) -> PendingRequest | None:
         """Return the held call that a state stands for; None if it is not ours, or another caller's.
 
         Raises:
@@ -223,7 +225,7 @@ class Rounds:
             raise Fault(Code.INVALID_INPUT, "the requestState belongs to another call", as_tool_result=False)
         return held.exchange
 
-    def resume(self, state: str, caller: RpcRequest) -> Exchange | None:
+    def resume(self, state: str, caller: RpcRequest) -> PendingRequest | None:
         """Return the call that a state stands for, with its answers sent to the server; None if it is not ours.
 
         Raises:
@@ -265,7 +267,7 @@ def _digest(caller: RpcRequest) -> bytes:
     return sha256(caller.method.encode() + msgspec.json.encode(kept, order="sorted")).digest()
 
 
-def input_required(questions: Mapping[str, Question], state: str) -> bytes:
+def input_required(questions: Mapping[str, ServerRequest], state: str) -> bytes:
     """Return the result that asks a caller of the modern era."""
     asked = {key: {"method": one.method, "params": one.params} for key, one in questions.items()}
     return encode({"resultType": "input_required", "inputRequests": asked, "requestState": state})
@@ -285,7 +287,7 @@ def missing_capability(method: str) -> bytes:
     return error_object(MISSING_CAPABILITY, f"Missing required client capability: {needed}", data)
 
 
-def place(question: Question, exchanges: list[Exchange], asker: Asker) -> None:
+def place(question: ServerRequest, exchanges: list[PendingRequest], asker: Asker) -> None:
     """Bring a question to the caller of the exchanges that it may belong to; it ends with the last of them.
 
     Of the exchanges, which are of one client, the first whose caller can be asked takes it. In the modern era the
@@ -300,14 +302,14 @@ def place(question: Question, exchanges: list[Exchange], asker: Asker) -> None:
         question.timer = asyncio.get_running_loop().call_later(UNSURE_S, _deliver, question, asker)
 
 
-def _is_sure(question: Question) -> bool:
+def _is_sure(question: ServerRequest) -> bool:
     """Return whether it is known which call a question came in, or its caller need not know."""
     first = question.exchanges[0]
     is_modern = first.request is not None and first.request.era.modern
     return not is_modern or len(question.exchanges) == 1 or (first.method, first.name) in first.dialogue.askers
 
 
-def _ended(question: Question, exchange: Exchange, asker: Asker, _: object) -> None:
+def _ended(question: ServerRequest, exchange: PendingRequest, asker: Asker, _: object) -> None:
     """Go on with a question that may have come in an exchange that has ended: it came in one of the others."""
     question.exchanges = left = [one for one in question.exchanges if one is not exchange]
     if not question.is_open:
@@ -323,7 +325,7 @@ def _ended(question: Question, exchange: Exchange, asker: Asker, _: object) -> N
         _deliver(question, asker)
 
 
-def _deliver(question: Question, asker: Asker) -> None:
+def _deliver(question: ServerRequest, asker: Asker) -> None:
     if question.timer is not None:
         question.timer.cancel()
         question.timer = None
@@ -343,7 +345,7 @@ def _deliver(question: Question, asker: Asker) -> None:
         asker.pass_on(question, exchange.request.channel.notify, exchange.request.channel)
 
 
-def _can_be_asked(exchange: Exchange, method: str) -> bool:
+def _can_be_asked(exchange: PendingRequest, method: str) -> bool:
     """Return whether the caller of an exchange answers a question; one through another door is told the question."""
     caller = exchange.request
     if caller is None:

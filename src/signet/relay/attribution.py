@@ -10,10 +10,9 @@ from msgspec import Raw
 
 from signet.kernel.channel import Session
 from signet.kernel.relay import RpcRequest
-
-from .dialogue import Dialogue, Exchange
-from .messages import members
-from .quiet_names import key_of
+from signet.mcp.messages import members
+from signet.mcp.quiet_names import key_of
+from signet.mcp.session import ClientSession, PendingRequest
 
 __all__ = [
     "ASKING",
@@ -66,12 +65,12 @@ def holder_of_session(session: Session) -> str:
     return f"principal {session.principal}" if session.principal is not None else f"session {session.id or 'stdio'}"
 
 
-def _owner(exchange: Exchange) -> str:
+def _owner(exchange: PendingRequest) -> str:
     """Return which client an exchange is of; through other doors than MCP, each is of another."""
     return owner_of(exchange.request) if exchange.request is not None else f"exchange {exchange.id}"
 
 
-def asking_exchanges(dialogue: Dialogue) -> list[Exchange]:
+def asking_exchanges(dialogue: ClientSession) -> list[PendingRequest]:
     """Return the exchanges in one of which a question came, the likeliest first; none if they are of several clients.
 
     Where calls of several clients are under way, those of tools that have answered without a question are left out;
@@ -96,7 +95,7 @@ def asking_exchanges(dialogue: Dialogue) -> list[Exchange]:
     return sorted(every, key=lambda one: (one.id not in ids, one.is_held, -one.id))
 
 
-def _refused(dialogue: Dialogue, every: Sequence[Exchange], candidates: Sequence[Exchange]) -> None:
+def _refused(dialogue: ClientSession, every: Sequence[PendingRequest], candidates: Sequence[PendingRequest]) -> None:
     """Note a question that cannot be attributed: the tools in question are called one at a time until it is known."""
     for one in every:
         one.is_suspect = True
@@ -106,12 +105,12 @@ def _refused(dialogue: Dialogue, every: Sequence[Exchange], candidates: Sequence
         dialogue.suspects |= {_what(one) for one in candidates} - dialogue.askers
 
 
-def may_have_asked(dialogue: Dialogue, method: str, name: str) -> bool:
+def may_have_asked(dialogue: ClientSession, method: str, name: str) -> bool:
     """Return whether a tool or prompt has asked its caller something, or a refused question may have been its own."""
     return (method, name) in dialogue.askers or (method, name) in dialogue.suspects
 
 
-def note_asker(dialogue: Dialogue, exchanges: Sequence[Exchange]) -> None:
+def note_asker(dialogue: ClientSession, exchanges: Sequence[PendingRequest]) -> None:
     """Note what asks, if a question came in one of these exchanges and all are of one tool or prompt.
 
     Otherwise none of them shows, by being answered, that its tool asks nothing.
@@ -130,12 +129,12 @@ def note_asker(dialogue: Dialogue, exchanges: Sequence[Exchange]) -> None:
             one.is_suspect = True
 
 
-def _what(exchange: Exchange) -> tuple[str, str]:
+def _what(exchange: PendingRequest) -> tuple[str, str]:
     """Return the method of an exchange, and the tool or prompt that it names."""
     return exchange.method, exchange.name
 
 
-def answered_quietly(exchange: Exchange) -> None:
+def answered_quietly(exchange: PendingRequest) -> None:
     """Note that a request was answered, and that nothing was asked in it."""
     what, dialogue = _what(exchange), exchange.dialogue
     if not exchange.is_suspect and what not in dialogue.askers:

@@ -12,9 +12,8 @@ from msgspec import Raw
 
 from signet.kernel.errors import Code, Fault
 from signet.kernel.shares import Shares
-from signet.lock.snapshot import KINDS, Snapshot, name_of
-
-from .messages import members
+from signet.mcp.messages import members
+from signet.mcp.snapshot import KINDS, Snapshot, name_of
 
 __all__ = ["BeingCompared", "Blocked", "check_lock"]
 

@@ -21,13 +21,13 @@ from signet.kernel.relay import RpcRequest
 from signet.kernel.schemas import PREFIX, SchemaRegistry
 from signet.kernel.tools import Tool, Toolbox
 from signet.kernel.wire import ProtocolError, encode
-from signet.lock.snapshot import Snapshot
+from signet.mcp.messages import members, text_of
+from signet.mcp.session import Answer, ClientSession
+from signet.mcp.snapshot import Snapshot
 
 from .claimed_uris import ClaimedUris
-from .dialogue import Answer, Dialogue
 from .hello import hello_as_said, hello_of
 from .listing import Flaws, Listed, Terms, list_tools, name_of, nearest_of, over_budget, slug_for, with_prefix
-from .messages import members, text_of
 from .readings import Reading, Readings
 from .sent_params import REFERENCE, check_prompt, prompt_arguments
 from .snapshots import LISTS
@@ -133,7 +133,7 @@ class Catalogue:
                 self._failed.add(server.name)
             self._log("server.not_listed", server=server.name, why=fault.message)
 
-    async def learn_again(self, server: WrappedServer, dialogue: Dialogue) -> bool:
+    async def learn_again(self, server: WrappedServer, dialogue: ClientSession) -> bool:
         """Read the lists of a running instance again; return whether what is listed has changed."""
         before = self._snapshots.get(server.name)
         try:

@@ -9,12 +9,12 @@ from typing import Final
 
 from signet.kernel.errors import INTERNAL
 from signet.kernel.wire import failure
+from signet.mcp.link import LinkError, Outgoing
+from signet.mcp.messages import error_object, outline_of, response
+from signet.mcp.spec import ServerSpec
 from signet.upstream.child_environment import child_environment
 
 from .child_process import MAX_LINE_BYTES, ChildProcess
-from .link import LinkError, Outgoing
-from .messages import error_object, outline_of, response
-from .server_spec import ServerSpec
 
 __all__ = ["ChildLink"]
 

@@ -11,9 +11,8 @@ from typing import Final
 
 from msgspec import Raw
 
-from signet.lock.snapshot import Snapshot
-
-from .messages import members, text_of
+from signet.mcp.messages import members, text_of
+from signet.mcp.snapshot import Snapshot
 
 __all__ = ["ClaimedUris"]
 

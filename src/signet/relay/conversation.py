@@ -18,8 +18,10 @@ from signet.kernel.channel import Session
 from signet.kernel.errors import INTERNAL, Code, Fault
 from signet.kernel.relay import RpcRequest
 from signet.kernel.wire import encode
+from signet.mcp.messages import error_object, members, text_of
+from signet.mcp.session import Answer, ClientSession, LostError, PendingRequest, ServerRequest
 
-from .asking import NEEDS, Asker, Rounds, declares, missing_capability, place
+from .asking import NEEDS, Asker, HeldCalls, declares, missing_capability, place
 from .attribution import (
     ASKING,
     answered_quietly,
@@ -31,11 +33,9 @@ from .attribution import (
     owner_of,
     owner_of_session,
 )
-from .dialogue import Answer, Dialogue, Exchange, LostError, Question
-from .messages import error_object, members, text_of
 from .tasks import Tasks
 
-__all__ = ["LEVELS", "Conversations", "goes_on", "reply_to"]
+__all__ = ["LEVELS", "RequestRunner", "goes_on", "reply_to"]
 
 MAX_ROUNDS: Final = 10
 """How often a server of the modern era may ask in one call."""
@@ -43,7 +43,7 @@ MAX_ROUNDS: Final = 10
 LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 
-class Conversations:
+class RequestRunner:
     """The conversations with one server."""
 
     def __init__(
@@ -53,7 +53,7 @@ class Conversations:
         *,
         tasks: Tasks | None = None,
         is_shared: bool,
-        on_dropped: Callable[[Dialogue], None],
+        on_dropped: Callable[[ClientSession], None],
     ) -> None:
         """Converse with instances that callers share, or not; `on_dropped` is told when a held call is given up."""
         self._sessions = sessions
@@ -62,14 +62,14 @@ class Conversations:
         self._is_shared = is_shared
         self.asker = Asker()
         """Who asks callers of the handshake era."""
-        self.rounds = Rounds(on_dropped)
+        self.rounds = HeldCalls(on_dropped)
         """The calls that wait for the answers of callers of the modern era."""
         self.levels: dict[str, str] = {}
         """The log level that each session asked for."""
 
     def converse(
         self,
-        dialogue: Dialogue,
+        dialogue: ClientSession,
         method: str,
         raw: Raw,
         caller: RpcRequest | None,
@@ -86,7 +86,7 @@ class Conversations:
         return self._in_handshake(dialogue, method, raw, caller, more)
 
     async def _in_handshake(
-        self, dialogue: Dialogue, method: str, raw: Raw, caller: RpcRequest | None, more: Mapping[str, Any] | None
+        self, dialogue: ClientSession, method: str, raw: Raw, caller: RpcRequest | None, more: Mapping[str, Any] | None
     ) -> Answer:
         """Make a request; those for a tool that may have asked one at a time: only so it is known whom it asks."""
         if goes_on(caller):
@@ -109,7 +109,7 @@ class Conversations:
 
     async def _in_modern(
         self,
-        dialogue: Dialogue,
+        dialogue: ClientSession,
         method: str,
         raw: Raw,
         caller: RpcRequest | None,
@@ -171,7 +171,7 @@ class Conversations:
                 pending.cancel()
         return answers
 
-    async def go_on(self, exchange: Exchange, caller: RpcRequest | None) -> Answer:
+    async def go_on(self, exchange: PendingRequest, caller: RpcRequest | None) -> Answer:
         """Return the reply to a request, or the questions that its caller has to answer first."""
         dialogue = exchange.dialogue
         exchange.request = caller
@@ -198,7 +198,7 @@ class Conversations:
         dialogue.forget(exchange, "the caller cannot be asked")
         return Answer(Raw(encode({"resultType": "input_required", "inputRequests": questions})))
 
-    async def resumed(self, caller: RpcRequest) -> Exchange | None:
+    async def resumed(self, caller: RpcRequest) -> PendingRequest | None:
         """Return the held call that a request goes on with; raise Fault if it is not the caller's."""
         state = _state_of(caller)
         held = self.rounds.find(state, caller)
@@ -215,7 +215,7 @@ class Conversations:
             held.end_turn()  # it was dropped, or the server was gone, while this waited
         return exchange
 
-    def asked(self, question: Question) -> None:
+    def asked(self, question: ServerRequest) -> None:
         """Bring a question of the server to the caller that it is for, or refuse it with the reason."""
         dialogue = question.dialogue
         holder = self._tasks.holder_asked(question.params) if self._tasks is not None else None
@@ -237,7 +237,7 @@ class Conversations:
             why = f"the caller declares no {NEEDS[question.method]}"
         self._refuse(question, why)
 
-    def _ask_holder(self, question: Question, holder: str) -> None:
+    def _ask_holder(self, question: ServerRequest, holder: str) -> None:
         """Bring a question of a task to the client that waits for its result, else to a session of its holder."""
         running = [one.request for one in question.dialogue.exchanges.values() if one.method == "tasks/result"]
         for caller in running:
@@ -252,7 +252,7 @@ class Conversations:
                 return
         self._refuse(question, "the caller whose task asks is not there, or does not answer such questions")
 
-    def _refuse(self, question: Question, why: str) -> None:
+    def _refuse(self, question: ServerRequest, why: str) -> None:
         question.answer(error=error_object(INTERNAL, why))
         self._log("server.question_refused", method=question.method, why=why)
 
@@ -264,23 +264,23 @@ class Conversations:
             return text_of(members(members(caller.raw).get("_meta")).get("io.modelcontextprotocol/logLevel"))
         return self.levels.get(owner_of(caller), "")
 
-    def shared_level(self, dialogue: Dialogue) -> str:
+    def shared_level(self, dialogue: ClientSession) -> str:
         """Return the least grave level that a session of an instance asked for; each is told what it wants of it."""
         wanted = [level for owner, level in self.levels.items() if dialogue.owner in (None, owner)]
         return min(wanted, key=LEVELS.index, default="")
 
-    def would_mute(self, dialogue: Dialogue, level: str) -> bool:
+    def would_mute(self, dialogue: ClientSession, level: str) -> bool:
         """Return whether a level is graver than what a session may want that shares an instance and named none."""
         if not self._is_shared or LEVELS.index(level) <= LEVELS.index("info"):
             return False
         sharing = [owner_of_session(one) for one in self._sessions()]
         return any(owner not in self.levels for owner in sharing if dialogue.owner in (None, owner))
 
-    def restore_level(self, dialogue: Dialogue) -> None:
+    def restore_level(self, dialogue: ClientSession) -> None:
         """Set the level that sessions asked for, at a new instance of a server of the handshake era."""
         self.set_level(dialogue, "")
 
-    def set_level(self, dialogue: Dialogue, level: str) -> None:
+    def set_level(self, dialogue: ClientSession, level: str) -> None:
         """Set the level that sessions asked for, else a given one, at an instance of the handshake era; do not wait."""
         level = self.shared_level(dialogue) or level
         if level and self.would_mute(dialogue, level):
@@ -289,7 +289,7 @@ class Conversations:
             dialogue.level = level
             dialogue.start("logging/setLevel", encode({"level": level}))
 
-    def _set_level(self, dialogue: Dialogue, caller: RpcRequest | None) -> None:
+    def _set_level(self, dialogue: ClientSession, caller: RpcRequest | None) -> None:
         """Set the log level that a caller of the modern era wants, at a server of the handshake era."""
         if caller is None or not caller.era.modern or "logging" not in members(dialogue.hello.get("capabilities")):
             return
@@ -314,7 +314,7 @@ def _state_of(caller: RpcRequest) -> str:
     return text_of(members(caller.raw).get("requestState"))
 
 
-async def _turn(dialogue: Dialogue, method: str, name: str, caller: RpcRequest | None) -> str | None:
+async def _turn(dialogue: ClientSession, method: str, name: str, caller: RpcRequest | None) -> str | None:
     """Wait for a turn if a request may be asked something, and return whose it is; None if it needs none."""
     if not may_have_asked(dialogue, method, name):
         return None
@@ -327,12 +327,12 @@ async def _turn(dialogue: Dialogue, method: str, name: str, caller: RpcRequest |
     return None
 
 
-def _quiet(exchange: Exchange, reply: asyncio.Future[Answer]) -> None:
+def _quiet(exchange: PendingRequest, reply: asyncio.Future[Answer]) -> None:
     if not reply.cancelled() and reply.exception() is None:
         answered_quietly(exchange)
 
 
-async def reply_to(exchange: Exchange) -> Answer:
+async def reply_to(exchange: PendingRequest) -> Answer:
     """Wait for the reply to a request; if the wait is given up, so is the request."""
     try:
         return await exchange.reply

@@ -11,7 +11,7 @@ from msgspec import Raw
 from signet.kernel.protocol import MODERN_VERSIONS, SERVER_INFO_KEY, settled_version
 from signet.kernel.relay import RpcRequest
 from signet.kernel.wire import encode
-from signet.lock.snapshot import Snapshot
+from signet.mcp.snapshot import Snapshot
 
 from .translation import capabilities_for
 

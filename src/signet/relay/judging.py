@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from signet.lock.fields import Prove
 from signet.lock.policy import Judgement
-from signet.lock.snapshot import Snapshot
+from signet.mcp.snapshot import Snapshot
 
 from .blocking import BeingCompared, Blocked
 

@@ -15,8 +15,7 @@ from signet.kernel.schema_budget import check_budget
 from signet.kernel.schemas import Bundle, Contract, ToolIO
 from signet.kernel.tools import Tool
 from signet.kernel.wire import encode
-
-from .messages import members, on_one_line
+from signet.mcp.messages import members, on_one_line
 
 __all__ = [
     "Flaws",

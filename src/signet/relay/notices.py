@@ -14,13 +14,13 @@ from signet.kernel.channel import Session
 from signet.kernel.relay import RpcRequest
 from signet.kernel.shares import Shares
 from signet.kernel.wire import encode
-from signet.lock.snapshot import Snapshot
+from signet.mcp.messages import members, notification, on_one_line
+from signet.mcp.session import ClientSession
+from signet.mcp.snapshot import Snapshot
 
 from .attribution import holder_of, holder_of_session, owner_of_session
 from .catalogue import Catalogue
 from .conversation import LEVELS
-from .dialogue import Dialogue
-from .messages import members, notification, on_one_line
 from .subscriptions import LIST_CHANGES, Listener, Subscriptions, SubscriptionShares
 from .tasks import Tasks
 from .wrapped_server import WrappedServer
@@ -59,14 +59,14 @@ class Notices:
         """The listeners of each session, by the name of the server."""
         self.shares = SubscriptionShares()
         self._agreements = Shares("session agreements", MAX_AGREEMENTS_BYTES)
-        self._changes: dict[Dialogue, _Changes] = {}
+        self._changes: dict[ClientSession, _Changes] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def sessions(self) -> list[Session]:
         """Return the sessions of clients that can be told something at any time."""
         return list(self._sessions.values())
 
-    def sessions_of(self, dialogue: Dialogue) -> list[Session]:
+    def sessions_of(self, dialogue: ClientSession) -> list[Session]:
         """Return the sessions that share an instance, or the one whose own it is."""
         return [one for one in self._sessions.values() if dialogue.owner in (None, owner_of_session(one))]
 
@@ -121,7 +121,7 @@ class Notices:
         """Return the listeners of a session, by the name of the server; none if it has ended."""
         return self._listeners.get(id(session), {})
 
-    def notified(self, server: WrappedServer, dialogue: Dialogue, method: str, params: Raw) -> None:
+    def notified(self, server: WrappedServer, dialogue: ClientSession, method: str, params: Raw) -> None:
         """Take a notification of a server to those whom it concerns."""
         if method == "notifications/progress":
             _pass_progress(dialogue, params)
@@ -134,16 +134,16 @@ class Notices:
         elif method not in {"notifications/cancelled", "notifications/subscriptions/acknowledged"}:
             self._pass_unknown(server, dialogue, method, params)
 
-    def begun(self, server: WrappedServer, dialogue: Dialogue) -> None:
+    def begun(self, server: WrappedServer, dialogue: ClientSession) -> None:
         """Ask a new instance for what callers have subscribed to, and for the level that they want."""
         self.sync(server, dialogue)
         server.conversations.restore_level(dialogue)
 
-    def lost(self, server: WrappedServer, dialogue: Dialogue) -> None:
+    def lost(self, server: WrappedServer, dialogue: ClientSession) -> None:
         """Note that a server is gone; it is started again with the next request."""
         self._log("server.lost", server=server.name, why=dialogue.why_lost)
 
-    def _pass_message(self, server: WrappedServer, dialogue: Dialogue, params: Raw) -> None:
+    def _pass_message(self, server: WrappedServer, dialogue: ClientSession, params: Raw) -> None:
         """Pass a log message on: to the caller of the only request that it may be of, else to the sessions.
 
         A server of the modern era writes none but for requests that ask for a level. What may be of somebody's call
@@ -173,7 +173,7 @@ class Notices:
         if not hearing:
             self._log("server.notification_dropped", server=server.name, method="notifications/message")
 
-    def _pass_unknown(self, server: WrappedServer, dialogue: Dialogue, method: str, params: Raw) -> None:
+    def _pass_unknown(self, server: WrappedServer, dialogue: ClientSession, method: str, params: Raw) -> None:
         callers = _callers(dialogue)
         message = notification(method, b"" if bytes(params) == b"{}" else on_one_line(params))
         if server.tasks is not None and method.startswith("notifications/tasks"):
@@ -189,7 +189,7 @@ class Notices:
         else:
             self._log("server.notification_dropped", method=method[:100])
 
-    def _pass_task(self, tasks: Tasks, dialogue: Dialogue, message: bytes, params: Raw) -> None:
+    def _pass_task(self, tasks: Tasks, dialogue: ClientSession, message: bytes, params: Raw) -> None:
         """Send a notification of a task to the sessions of its holder, and no others."""
         tasks.noted(params)
         holder = tasks.holder_of(members(params).get("taskId"))
@@ -200,7 +200,7 @@ class Notices:
         if not hearing:
             self._log("server.notification_dropped", method="notifications/tasks")
 
-    def _changed(self, server: WrappedServer, dialogue: Dialogue, method: str) -> None:
+    def _changed(self, server: WrappedServer, dialogue: ClientSession, method: str) -> None:
         """Read the lists of an instance again, once for several changes that come together, then tell the callers."""
         dialogue.is_changed = True
         changes = self._changes.get(dialogue)
@@ -210,7 +210,7 @@ class Notices:
         self._changes[dialogue] = changes = _Changes({method})
         self._in_background(self._follow(server, dialogue, changes))
 
-    async def _follow(self, server: WrappedServer, dialogue: Dialogue, changes: _Changes) -> None:
+    async def _follow(self, server: WrappedServer, dialogue: ClientSession, changes: _Changes) -> None:
         """Read the lists of an instance as long as it tells of changes: one reading at a time, less and less often."""
         try:
             while changes.methods and not dialogue.is_lost:
@@ -233,7 +233,7 @@ class Notices:
         """Return who wants to hear of a server."""
         return self._subscriptions.setdefault(name, Subscriptions())
 
-    def sync(self, server: WrappedServer, dialogue: Dialogue | None = None) -> None:
+    def sync(self, server: WrappedServer, dialogue: ClientSession | None = None) -> None:
         """Ask a server, or one instance of it, for what its listeners want."""
         for one in [dialogue] if dialogue is not None else server.pool.dialogues:
             if one is not None and not one.is_lost:
@@ -250,7 +250,7 @@ class Notices:
             task.cancel()
 
 
-def _callers(dialogue: Dialogue) -> list[RpcRequest]:
+def _callers(dialogue: ClientSession) -> list[RpcRequest]:
     """Return the requests under way in which the server can be at work: one that is held waits for its caller."""
     return [one.request for one in dialogue.exchanges.values() if one.request is not None and not one.is_held]
 
@@ -260,12 +260,12 @@ def _is_wanted(rank: int, level: str) -> bool:
     return rank >= (LEVELS.index(level) if level in LEVELS else 0)
 
 
-def _through_other_doors(dialogue: Dialogue) -> set[str]:
+def _through_other_doors(dialogue: ClientSession) -> set[str]:
     """Return whose calls through doors other than MCP are under way: nobody knows, and each may be of another."""
     return {"" for one in dialogue.exchanges.values() if one.request is None and one.method == "tools/call"}
 
 
-def _pass_progress(dialogue: Dialogue, params: Raw) -> None:
+def _pass_progress(dialogue: ClientSession, params: Raw) -> None:
     """Pass a report of progress on to the caller of its request, with the caller's own token."""
     parts: dict[str, Any] = dict(members(params))
     token = parts.get("progressToken")

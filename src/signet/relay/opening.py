@@ -15,15 +15,15 @@ from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Toolbox
 from signet.lock.file import Lock, LockedServer, LockError, read_lock
 from signet.lock.policy import Judgement, Note, judge, parse_policy
+from signet.mcp.link import Link
+from signet.mcp.spec import ServerSpec, Wrapping
 from signet.system.redaction import SecretRedactor
 from signet.upstream.secret_fields import TEXT_REMOVED
 
 from .catalogue import Catalogue
 from .judging import Judge, places
-from .link import Link
 from .redacting_link import RedactingLink, echo_redactor, snapshot_without
 from .relay import ServerRelay
-from .server_spec import ServerSpec, Wrapping
 from .wrapped_server import Listeners, WrappedServer
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ class _Links(msgspec.Struct):
 
             return TapeLink(self.replayed, self.secrets)
         if spec.url:
-            from .http_link import HttpLink
+            from signet.mcp.http_link import HttpLink
 
             link: Link = HttpLink(spec.url, spec.headers, log=lambda line: log("server.http", what=line))
         else:

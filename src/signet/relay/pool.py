@@ -18,9 +18,8 @@ import msgspec
 
 from signet.kernel.errors import TOO_MANY_PROCESSES, Code, Fault
 from signet.kernel.fair_turns import FairTurns
-
-from .dialogue import Dialogue
-from .link import LinkError
+from signet.mcp.link import LinkError
+from signet.mcp.session import ClientSession
 
 __all__ = ["Pool"]
 
@@ -40,7 +39,7 @@ PLACE_S: Final = 10.0
 """How long to wait for a place: a child takes up to 6 s to end."""
 RETRY_S: Final = 2
 
-Begin = Callable[[], Awaitable[Dialogue]]
+Begin = Callable[[], Awaitable[ClientSession]]
 
 
 class _Pause(msgspec.Struct, frozen=True, gc=False):
@@ -57,12 +56,12 @@ class Pool:
     def __init__(self, name: str, kind: str) -> None:
         self._name = name
         self._kind = kind
-        self._open: dict[str, asyncio.Future[Dialogue]] = {}
+        self._open: dict[str, asyncio.Future[ClientSession]] = {}
         self._sessions = FairTurns(f"session processes of {name}", MAX_SESSIONS, reserves=True, spare=SPARE)
         self._calls = FairTurns(f"call processes of {name}", MAX_CALLS, MAX_WAITING, reserves=True, spare=SPARE)
-        self._holders: dict[asyncio.Future[Dialogue], str] = {}
+        self._holders: dict[asyncio.Future[ClientSession], str] = {}
         """Whose share each instance of a session is counted to."""
-        self._singles: dict[Dialogue, str] = {}
+        self._singles: dict[ClientSession, str] = {}
         """Whose share each instance of a call is counted to."""
         self._ending: list[str] = []
         """Whose instances of sessions are being ended."""
@@ -73,7 +72,7 @@ class Pool:
         self.is_closed = False
 
     @property
-    def dialogues(self) -> list[Dialogue]:
+    def dialogues(self) -> list[ClientSession]:
         """The open dialogues."""
         return [one for one in map(_dialogue_of, self._open.values()) if one is not None]
 
@@ -82,7 +81,7 @@ class Pool:
         """The reason of the last start, where it failed; empty otherwise."""
         return self._why
 
-    def ready(self, owner: str) -> Dialogue | None:
+    def ready(self, owner: str) -> ClientSession | None:
         """Return the dialogue of an owner if there is one that can be used at once; it counts as used."""
         key = owner if self._kind == "session" else ""
         opened = self._open.get(key)
@@ -97,7 +96,7 @@ class Pool:
         """Return whose instance a session uses: its own, or empty for the common one."""
         return owner if self._kind == "session" else ""
 
-    async def dialogue(self, owner: str, begin: Begin, holder: str = "") -> Dialogue:
+    async def dialogue(self, owner: str, begin: Begin, holder: str = "") -> ClientSession:
         """Return the dialogue of an owner, started now if it is not there; raise Fault if it cannot be started."""
         key = self.key(owner)
         ready = self.ready(owner)
@@ -117,7 +116,7 @@ class Pool:
             # Not the caller gave up: the start did.
             raise self._no_start("it was ended before it had begun") from None
 
-    async def single(self, begin: Begin, holder: str = "") -> Dialogue:
+    async def single(self, begin: Begin, holder: str = "") -> ClientSession:
         """Return a dialogue for one call, as soon as there is a place for it; its user ends it by `close_later`."""
         self._check_pause(holder)
         await self._take(self._calls, holder)
@@ -139,18 +138,18 @@ class Pool:
         if opened is not None:
             self._later(self._close(opened))
 
-    def lost(self, dialogue: Dialogue) -> None:
+    def lost(self, dialogue: ClientSession) -> None:
         """Give up the place of a session whose instance has ended by itself."""
         if self._kind == "session":
             gone = [key for key, opened in self._open.items() if _dialogue_of(opened) is dialogue]
             for key in gone:
                 self._later(self._close(self._open.pop(key)))
 
-    def close_later(self, dialogue: Dialogue) -> None:
+    def close_later(self, dialogue: ClientSession) -> None:
         """End the dialogue of a call without waiting for it."""
         self._later(self._close_single(dialogue))
 
-    async def _close_single(self, dialogue: Dialogue) -> None:
+    async def _close_single(self, dialogue: ClientSession) -> None:
         try:
             await dialogue.close()
         finally:
@@ -171,7 +170,7 @@ class Pool:
             *map(self._close, opened.values()), *map(self._close_single, [*self._singles]), *self._closing
         )
 
-    def _start(self, key: str, begin: Begin, holder: str) -> asyncio.Future[Dialogue]:
+    def _start(self, key: str, begin: Begin, holder: str) -> asyncio.Future[ClientSession]:
         # The instance without a session is ours: it tells what the server lists.
         is_counted = self._kind == "session" and bool(key)
         whose = holder if is_counted else ""
@@ -185,7 +184,7 @@ class Pool:
         task.add_done_callback(partial(self._settle, whose))
         return task
 
-    async def _begin_session(self, begin: Begin, holder: str) -> Dialogue:
+    async def _begin_session(self, begin: Begin, holder: str) -> ClientSession:
         """Begin the dialogue of a session as soon as its holder has a place for it."""
         if not self._sessions.may_have(holder):
             mine = [key for key, opened in self._open.items() if self._holders.get(opened) == holder]
@@ -211,7 +210,7 @@ class Pool:
         except TimeoutError:
             raise self._no_place(turns, holder) from None
 
-    def _close(self, opened: asyncio.Future[Dialogue]) -> Coroutine[Any, Any, None]:
+    def _close(self, opened: asyncio.Future[ClientSession]) -> Coroutine[Any, Any, None]:
         """Return what ends a dialogue; one that is being started is given up."""
         if not opened.done():
             opened.cancel()
@@ -220,7 +219,7 @@ class Pool:
         self._ending.append(holder)
         return self._closed(opened, holder)
 
-    async def _closed(self, opened: asyncio.Future[Dialogue], holder: str) -> None:
+    async def _closed(self, opened: asyncio.Future[ClientSession], holder: str) -> None:
         """End a dialogue. Its place is free when its process has ended."""
         try:
             await _close(opened)
@@ -239,7 +238,7 @@ class Pool:
         data = {"retryable": True, "retryAfterMs": RETRY_S * 1000, "retry_after_seconds": RETRY_S}
         return Fault(Code.INTERNAL_ERROR, message, name=TOO_MANY_PROCESSES, status=503, as_tool_result=False, data=data)
 
-    def _settle(self, whose: str, started: asyncio.Future[Dialogue]) -> None:
+    def _settle(self, whose: str, started: asyncio.Future[ClientSession]) -> None:
         error = None if started.cancelled() else started.exception()
         if _dialogue_of(started) is None:
             self._holders.pop(started, None)
@@ -275,7 +274,7 @@ class Pool:
         return Fault(Code.INTERNAL_ERROR, message, name="SERVER_NOT_STARTED", status=502, as_tool_result=False)
 
 
-def _is_idle(opened: asyncio.Future[Dialogue]) -> bool:
+def _is_idle(opened: asyncio.Future[ClientSession]) -> bool:
     """Return whether no caller waits for a dialogue."""
     if not opened.done():
         return False
@@ -283,13 +282,13 @@ def _is_idle(opened: asyncio.Future[Dialogue]) -> bool:
     return has_failed or all(one.request is None for one in opened.result().exchanges.values())
 
 
-def _dialogue_of(opened: asyncio.Future[Dialogue]) -> Dialogue | None:
+def _dialogue_of(opened: asyncio.Future[ClientSession]) -> ClientSession | None:
     """Return the dialogue of a start that has ended well."""
     is_open = opened.done() and not opened.cancelled() and opened.exception() is None
     return opened.result() if is_open else None
 
 
-async def _close(opened: asyncio.Future[Dialogue]) -> None:
+async def _close(opened: asyncio.Future[ClientSession]) -> None:
     try:
         dialogue = await opened
     except (LinkError, Fault, asyncio.CancelledError):

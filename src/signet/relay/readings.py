@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from signet.kernel.relay import RpcRequest
-from signet.lock.snapshot import Snapshot
+from signet.mcp.snapshot import Snapshot
 
 from .wrapped_server import WrappedServer
 

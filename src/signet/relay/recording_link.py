@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .link import Link, Outgoing
+from signet.mcp.link import Link, Outgoing
+
 from .tape import TapeWriter
 
 __all__ = ["RecordingLink"]

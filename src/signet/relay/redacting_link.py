@@ -12,11 +12,11 @@ from collections.abc import Callable
 import msgspec
 from msgspec import Raw
 
-from signet.lock.snapshot import KINDS, Snapshot
+from signet.mcp.link import Link
+from signet.mcp.snapshot import KINDS, Snapshot
+from signet.mcp.spec import ServerSpec
 from signet.system.redaction import SecretRedactor
 
-from .link import Link
-from .server_spec import ServerSpec
 from .spec_secrets import echoed_secrets
 
 __all__ = ["RedactingLink", "echo_redactor", "snapshot_without"]

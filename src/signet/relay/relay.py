@@ -1,6 +1,6 @@
 """The relay: what clients ask of wrapped servers beside calls of tools, and what those servers say by themselves.
 
-Server ── handler(method) ──▶ Relay ──▶ WrappedServer ──▶ Dialogue ──▶ Link
+Server ── handler(method) ──▶ Relay ──▶ WrappedServer ──▶ ClientSession ──▶ Link
 client ◀── channel, session ── Relay ◀── notifications, questions ──┘
 """
 
@@ -20,12 +20,12 @@ from signet.kernel.outcome import Outcome, Pending
 from signet.kernel.protocol import settled_version
 from signet.kernel.relay import Answered, Handler, RpcRequest, ServerState
 from signet.kernel.wire import Frame, ProtocolError, Reply, encode, relayed_failure, success
+from signet.mcp.messages import HOP, error_object, members, notification, on_one_line, text_of, value_of
+from signet.mcp.session import Answer
 
 from .attribution import owner_of, owner_of_session, session_of
 from .catalogue import Catalogue
 from .conversation import LEVELS
-from .dialogue import Answer
-from .messages import HOP, error_object, members, notification, on_one_line, text_of, value_of
 from .notices import Notices
 from .replies import error_fault, in_era
 from .requests import call_of, check_scope, enter, replied

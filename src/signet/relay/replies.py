@@ -12,10 +12,10 @@ from signet.kernel.errors import INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, Cod
 from signet.kernel.outcome import Relayed
 from signet.kernel.relay import RpcRequest
 from signet.kernel.wire import encode
+from signet.mcp.messages import members, on_one_line
+from signet.mcp.session import Answer, ClientSession
 
 from .asking import questions_fault
-from .dialogue import Answer, Dialogue
-from .messages import members, on_one_line
 from .translation import RESOURCE_NOT_FOUND, error_in_era, for_handshake, for_modern
 
 __all__ = ["error_fault", "in_era", "relayed"]
@@ -123,7 +123,7 @@ def _result_in_era(reply: Relayed, modern: bool, *, server_info: Raw | None) -> 
     return for_modern("tools/call", reply.body, server_info) if modern else for_handshake("tools/call", reply.body)
 
 
-def in_era(request: RpcRequest, answer: Answer, dialogue: Dialogue, server_info: Raw | None) -> Answer:
+def in_era(request: RpcRequest, answer: Answer, dialogue: ClientSession, server_info: Raw | None) -> Answer:
     """Return an answer as the era of the caller writes it; the server names itself in it as given."""
     if dialogue.modern == request.era.modern:
         return answer

@@ -17,10 +17,10 @@ from msgspec import UNSET, Raw
 from signet.kernel.equal_names import has_equal_names
 from signet.kernel.errors import Code, Fault
 from signet.kernel.wire import decode, encode
+from signet.mcp.messages import HOP, members, text_of
 
 from .declared_names import DeclaredNames
 from .folded_names import equal_when_folded, fold
-from .messages import HOP, members, text_of
 
 __all__ = [
     "REFERENCE",

@@ -10,11 +10,10 @@ import msgspec
 from msgspec import Raw
 
 from signet.kernel.errors import METHOD_NOT_FOUND
-from signet.lock.snapshot import Snapshot
+from signet.mcp.messages import members, text_of
+from signet.mcp.session import Answer, ClientSession
+from signet.mcp.snapshot import Snapshot
 from signet.upstream.mcp_messages import check_names
-
-from .dialogue import Answer, Dialogue
-from .messages import members, text_of
 
 __all__ = ["LISTS", "check_page", "list_all", "take_snapshot"]
 
@@ -83,7 +82,7 @@ def _lacks_method(answer: Answer) -> bool:
     return bytes(members(answer.error).get("code", b"")) == str(METHOD_NOT_FOUND).encode()
 
 
-async def take_snapshot(dialogue: Dialogue, ask: Ask, list_s: float) -> Snapshot:
+async def take_snapshot(dialogue: ClientSession, ask: Ask, list_s: float) -> Snapshot:
     """Return everything that a server says about itself; raise TimeoutError if its lists take longer than `list_s`."""
     capabilities = members(dialogue.hello.get("capabilities"))
     lists: dict[str, tuple[Raw, ...]] = dict.fromkeys(LISTS, ())
@@ -99,7 +98,7 @@ async def take_snapshot(dialogue: Dialogue, ask: Ask, list_s: float) -> Snapshot
     )
 
 
-def introduction_of(dialogue: Dialogue) -> Snapshot:
+def introduction_of(dialogue: ClientSession) -> Snapshot:
     """Return how a server introduced itself, without its lists."""
     instructions = msgspec.json.decode(dialogue.hello.get("instructions", b'""'))
     return Snapshot(
@@ -111,7 +110,7 @@ def introduction_of(dialogue: Dialogue) -> Snapshot:
     )
 
 
-def server_info(dialogue: Dialogue) -> Raw:
+def server_info(dialogue: ClientSession) -> Raw:
     """Return how a server names itself, in either era."""
     told = dialogue.hello.get("serverInfo")
     if told:

@@ -10,13 +10,13 @@ from urllib.parse import parse_qsl, urlsplit
 
 from signet.lock.address import URL, shown_command, shown_url
 from signet.lock.file import DEFAULT_PATH as LOCK_FILE
+from signet.mcp.spec import ServerSpec
 from signet.system.redaction import MIN_CHARS, REDACTED, SecretRedactor, redact_secrets, redact_user_info
 from signet.system.secret_shapes import is_token
 from signet.system.secret_values import NAMES_SECRET, secrets_inside
 from signet.upstream.secret_fields import secret_parameters
 
 from .server_name import default_name
-from .server_spec import ServerSpec
 
 __all__ = ["echoed_secrets", "lock_words", "secrets_of", "shown_source", "without_secrets"]
 

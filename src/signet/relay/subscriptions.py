@@ -17,9 +17,8 @@ from msgspec import Raw
 from signet.kernel.errors import INVALID_PARAMS
 from signet.kernel.shares import Shares
 from signet.kernel.wire import ProtocolError, encode
-
-from .dialogue import Dialogue, Exchange
-from .messages import HOP, members, notification
+from signet.mcp.messages import HOP, members, notification
+from signet.mcp.session import ClientSession, PendingRequest
 
 __all__ = ["LIST_CHANGES", "Listener", "SubscriptionShares", "Subscriptions", "checked_uri", "honoured"]
 
@@ -111,7 +110,7 @@ class _Asked(msgspec.Struct, eq=False):
 
     uris: set[str] = msgspec.field(default_factory=set)
     filter: dict[str, Any] = msgspec.field(default_factory=dict)
-    listen: Exchange | None = None
+    listen: PendingRequest | None = None
     """The stream of a server of the modern era."""
 
 
@@ -120,7 +119,7 @@ class Subscriptions:
 
     def __init__(self) -> None:
         self._listeners: dict[int, Listener] = {}
-        self._asked: dict[Dialogue, _Asked] = {}
+        self._asked: dict[ClientSession, _Asked] = {}
 
     def add(self, listener: Listener) -> None:
         """Tell a listener from now on."""
@@ -153,7 +152,7 @@ class Subscriptions:
         """Return whether somebody else wants to hear of a resource, or is about to."""
         return any(uri in one.uris or uri in one.asking for one in self._listeners.values() if one is not beside)
 
-    def sync(self, dialogue: Dialogue, *, uris_are_known: bool = False) -> None:
+    def sync(self, dialogue: ClientSession, *, uris_are_known: bool = False) -> None:
         """Ask a running server for what its listeners want together; `uris_are_known` if it was asked for those."""
         for gone in [one for one in self._asked if one.is_lost]:
             del self._asked[gone]
@@ -169,14 +168,14 @@ class Subscriptions:
                 dialogue.start("resources/unsubscribe", encode({"uri": uri}))
         asked.uris = wanted
 
-    def leave(self, dialogue: Dialogue, uri: str) -> None:
+    def leave(self, dialogue: ClientSession, uri: str) -> None:
         """End a subscription at a server whose listener has gone before the server answered."""
         if not dialogue.modern and dialogue in self._asked:
             self._asked[dialogue].uris.add(uri)
         self.sync(dialogue)
 
 
-def _sync_modern(dialogue: Dialogue, asked: _Asked, uris: set[str], lists: set[str]) -> None:
+def _sync_modern(dialogue: ClientSession, asked: _Asked, uris: set[str], lists: set[str]) -> None:
     capabilities = members(dialogue.hello.get("capabilities"))
     wanted: dict[str, Any] = {
         member: True

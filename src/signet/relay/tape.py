@@ -23,10 +23,10 @@ from typing import Final
 import msgspec
 
 from signet import __version__
+from signet.mcp.link import LinkError
+from signet.mcp.spec import ServerSpec
 from signet.system.files import append_lines, lock, make_private_folders, open_private, read_regular, replacing
 
-from .link import LinkError
-from .server_spec import ServerSpec
 from .spec_secrets import secrets_of, shown_source
 from .tape_messages import Direction, Line, head_of, line_of, lone
 from .tape_redaction import TapeRedactor

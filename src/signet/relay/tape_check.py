@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from signet.kernel.schemas import Contract, ContractError
-from signet.lock.snapshot import Snapshot
+from signet.mcp.snapshot import Snapshot
 
 from .tape_messages import canonical
 from .tape_reader import TapeReader

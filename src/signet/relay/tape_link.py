@@ -18,8 +18,8 @@ import msgspec
 
 from signet.kernel.errors import INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, UNSUPPORTED_VERSION
 from signet.kernel.protocol import MODERN_VERSIONS
+from signet.mcp.link import LinkError, Outgoing
 
-from .link import LinkError, Outgoing
 from .tape_index import LISTEN, Exchange, Step
 from .tape_messages import CONFIRMED, SUBSCRIPTION_KEY, Head, Id, head_of, params_of, rekeyed, speaks_modern
 from .tape_nearest import not_recorded

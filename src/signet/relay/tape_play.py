@@ -8,7 +8,8 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from .link import LinkError
+from signet.mcp.link import LinkError
+
 from .tape_index import ANSWER, ASK, LISTEN, REPLY, REQUEST, Exchange, Step
 from .tape_messages import SUBSCRIPTION_KEY, Head, Id, canonical, head_of, progress_token, rekeyed
 from .tape_nearest import unexpected_answer

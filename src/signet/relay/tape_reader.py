@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.lock.snapshot import Snapshot
+from signet.mcp.link import LinkError
+from signet.mcp.snapshot import Snapshot
 from signet.system.files import open_regular
 
-from .link import LinkError
 from .tape import MESSAGES, TapeLabel, read_label
 from .tape_index import REPLY, REQUEST, Exchange, Step, TapeIndex
 from .tape_messages import Line, head_of, key_of, params_of, speaks_modern

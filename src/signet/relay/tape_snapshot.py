@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from signet.kernel.protocol import SERVER_INFO_KEY, VERSION_KEY
-from signet.lock.snapshot import Snapshot
+from signet.mcp.snapshot import Snapshot
 
 from .tape_messages import Direction, Head, Id, canonical, meta_of, params_of
 

@@ -12,8 +12,7 @@ from msgspec import Raw
 
 from signet.kernel.protocol import SERVER_INFO_KEY
 from signet.kernel.wire import encode
-
-from .messages import HOP, members
+from signet.mcp.messages import HOP, members
 
 __all__ = [
     "CACHEABLE",

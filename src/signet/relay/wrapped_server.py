@@ -18,21 +18,21 @@ from signet.kernel.outcome import Relayed
 from signet.kernel.relay import RpcRequest, ServerState
 from signet.kernel.tools import Context
 from signet.kernel.wire import encode
-from signet.lock.snapshot import Snapshot
+from signet.mcp.link import Link, LinkError
+from signet.mcp.negotiation import CALLERS, Introduction, introduce
+from signet.mcp.session import Answer, ClientSession, Hooks, LostError, PendingRequest
+from signet.mcp.snapshot import Snapshot
+from signet.mcp.spec import ServerSpec
 
 from .attribution import holder_of, session_of
 from .blocking import BeingCompared, Blocked, check_lock
-from .conversation import Conversations, goes_on, reply_to
+from .conversation import RequestRunner, goes_on, reply_to
 from .declared_names import DeclaredNames
-from .dialogue import Answer, Dialogue, Exchange, Hooks, LostError
 from .learned import learned_outputs
-from .link import Link, LinkError
-from .negotiation import CALLERS, Introduction, introduce
 from .own_words import own_words
 from .pool import Pool
 from .replies import relayed
 from .sent_params import call_params, refuse_near, sent_params
-from .server_spec import ServerSpec
 from .snapshots import check_page, introduction_of, server_info, take_snapshot
 from .spec_secrets import shown_source
 from .standing import Standing
@@ -52,9 +52,9 @@ LIST_S: Final = 10.0
 class Listeners(msgspec.Struct, frozen=True):
     """Who is told of what a server says outside of any request."""
 
-    notified: Callable[[WrappedServer, Dialogue, str, Raw], None]
-    begun: Callable[[WrappedServer, Dialogue], None]
-    lost: Callable[[WrappedServer, Dialogue], None]
+    notified: Callable[[WrappedServer, ClientSession, str, Raw], None]
+    begun: Callable[[WrappedServer, ClientSession], None]
+    lost: Callable[[WrappedServer, ClientSession], None]
     sessions: Callable[[], list[Session]]
     log: Callable[..., None]
 
@@ -74,12 +74,12 @@ class WrappedServer:
         is_shared = spec.pool == "shared" and not is_private
         self.tasks = Tasks() if is_shared else None
         """Whose the tasks are, where callers share an instance."""
-        self.conversations = Conversations(
+        self.conversations = RequestRunner(
             listeners.sessions, listeners.log, tasks=self.tasks, is_shared=is_shared, on_dropped=self._close_single
         )
         self._turns = FairTurns(f"requests to {spec.name}", MAX_IN_FLIGHT, MAX_WAITING, reserves=True)
         self.pool = Pool(spec.name, spec.pool)
-        self._singles: set[Dialogue] = set()
+        self._singles: set[ClientSession] = set()
         """The instances that were started for one call each."""
         self.modes = dict(spec.validation)
         self.learned = learned_outputs(spec.contracts) if spec.contracts else {}
@@ -93,7 +93,7 @@ class WrappedServer:
         """Called when the lock lets something else be served."""
         self.standing = Standing()
 
-    async def dialogue(self, caller: RpcRequest | None) -> Dialogue:
+    async def dialogue(self, caller: RpcRequest | None) -> ClientSession:
         """Return the running instance for a caller, started now if there is none; raise Fault if it does not start."""
         owner = session_of(caller)
         ready = self.pool.ready(owner)
@@ -107,7 +107,7 @@ class WrappedServer:
         """Return the session of a caller that has an instance of its own beside other callers; empty for all others."""
         return "" if self._is_private else self.pool.key(session_of(caller))
 
-    async def _begin(self, caller: RpcRequest | None, owner: str | None, *, is_own: bool) -> Dialogue:
+    async def _begin(self, caller: RpcRequest | None, owner: str | None, *, is_own: bool) -> ClientSession:
         """Begin a dialogue; one that `is_own` is with an instance that its caller alone uses."""
         try:
             dialogue = await introduce(partial(self._make_dialogue, owner), self._introduction(caller, is_own=is_own))
@@ -123,7 +123,7 @@ class WrappedServer:
         self._listeners.begun(self, dialogue)
         return dialogue
 
-    async def _judge(self, dialogue: Dialogue, judge: Callable[[Snapshot], Awaitable[Blocked]]) -> None:
+    async def _judge(self, dialogue: ClientSession, judge: Callable[[Snapshot], Awaitable[Blocked]]) -> None:
         """Judge an instance by the lock; a change that it tells meanwhile is judged again."""
         dialogue.is_changed = False
         try:
@@ -132,7 +132,7 @@ class WrappedServer:
             dialogue.is_changed = True
             raise
 
-    async def heed_changes(self, dialogue: Dialogue) -> None:
+    async def heed_changes(self, dialogue: ClientSession) -> None:
         """Judge an instance that has told of changes before it is used; raise Fault if it cannot be listed.
 
         All who wait share a judgement, and none goes by one that began before the change was told.
@@ -144,7 +144,7 @@ class WrappedServer:
             if dialogue.judging is not None:
                 await asyncio.shield(dialogue.judging)
 
-    def _make_dialogue(self, owner: str | None) -> Dialogue:
+    def _make_dialogue(self, owner: str | None) -> ClientSession:
         listeners = self._listeners
         hooks = Hooks(
             notified=partial(listeners.notified, self),
@@ -152,7 +152,7 @@ class WrappedServer:
             lost=self._is_lost,
             log=listeners.log,
         )
-        return Dialogue(self._make_link(), hooks, None if self._is_private else owner)
+        return ClientSession(self._make_link(), hooks, None if self._is_private else owner)
 
     def _for_callers(self, event: str, why: str) -> str:
         """Return the reason of a failure as callers may read it: of a pinned server without its own words."""
@@ -161,7 +161,7 @@ class WrappedServer:
             self._listeners.log(event, server=self.name, why=why)
         return told
 
-    def _is_lost(self, dialogue: Dialogue, why: str) -> None:
+    def _is_lost(self, dialogue: ClientSession, why: str) -> None:
         self.standing.lost(own_words(why) if self.pinned is not None else why)
         self.pool.lost(dialogue)
         self._listeners.lost(self, dialogue)
@@ -217,7 +217,7 @@ class WrappedServer:
             self._begin_task(self.tasks, dialogue, answer, caller)
         return reply
 
-    def _begin_task(self, tasks: Tasks, dialogue: Dialogue, answer: Answer, caller: RpcRequest) -> None:
+    def _begin_task(self, tasks: Tasks, dialogue: ClientSession, answer: Answer, caller: RpcRequest) -> None:
         """Note whose a task is that a call has begun; raise Fault, and cancel it, if the caller may have no more."""
         if not tasks.begun(holder_of(caller), answer.result or b"{}", _holder_of(caller)):
             named = task_named(answer.result)
@@ -250,7 +250,7 @@ class WrappedServer:
         may_repeat: bool = True,
         more: Mapping[str, Any] | None = None,
         param_headers: tuple[tuple[str, str], ...] = (),
-    ) -> tuple[Answer, Dialogue]:
+    ) -> tuple[Answer, ClientSession]:
         """Return the server's answer to a request, and the dialogue that it came in.
 
         A request that a server may have got is sent to its successor only if it changes nothing.
@@ -285,7 +285,7 @@ class WrappedServer:
     async def _heed_lock(
         self,
         pinned: Snapshot,
-        dialogue: Dialogue,
+        dialogue: ClientSession,
         method: str,
         raw: Raw,
         more: Mapping[str, Any] | None,
@@ -299,8 +299,8 @@ class WrappedServer:
         check_lock(pinned, dialogue.blocked, method, raw, more)
 
     async def _go_on(
-        self, held: Exchange, method: str, caller: RpcRequest | None, *, may_repeat: bool
-    ) -> tuple[Answer, Dialogue]:
+        self, held: PendingRequest, method: str, caller: RpcRequest | None, *, may_repeat: bool
+    ) -> tuple[Answer, ClientSession]:
         """Return the server's answer to a call that was held, with the answers of its caller."""
         try:
             answer = await self.conversations.go_on(held, caller)
@@ -310,7 +310,7 @@ class WrappedServer:
         finally:
             self._close_single(held.dialogue)
 
-    def _close_single(self, dialogue: Dialogue) -> None:
+    def _close_single(self, dialogue: ClientSession) -> None:
         """End an instance that was started for one call, unless that call is held."""
         if dialogue in self._singles and not self.conversations.rounds.holds(dialogue):
             self._singles.discard(dialogue)
@@ -324,13 +324,13 @@ class WrappedServer:
             raise Fault(Code.INTERNAL_ERROR, message, name="TOO_MANY_CALLS", status=503, as_tool_result=False)
         await turns.take(holder)
 
-    def _running(self, caller: RpcRequest | None) -> Dialogue | None:
+    def _running(self, caller: RpcRequest | None) -> ClientSession | None:
         """Return the instance for a request, if it is one that is kept and runs."""
         owner = session_of(caller)
         is_kept = self.spec.pool == "shared" or (self.spec.pool == "session" and owner)
         return self.pool.ready(owner) if is_kept else None
 
-    async def _dialogue_for(self, caller: RpcRequest | None) -> Dialogue:
+    async def _dialogue_for(self, caller: RpcRequest | None) -> ClientSession:
         """Return the instance for a request; a caller without a session shares none with others that have none."""
         if self.spec.pool == "shared" or (self.spec.pool == "session" and session_of(caller)):
             return await self.dialogue(caller)
@@ -361,7 +361,7 @@ class WrappedServer:
             dialogue = await self.dialogue(None)
         return await self.snapshot_of(dialogue)
 
-    async def snapshot_of(self, dialogue: Dialogue) -> Snapshot:
+    async def snapshot_of(self, dialogue: ClientSession) -> Snapshot:
         """Return everything that an instance says about itself; raise Fault if it cannot be asked."""
 
         async def ask(method: str, params: Raw) -> Answer:
@@ -373,7 +373,7 @@ class WrappedServer:
         except (ValueError, LostError, TimeoutError) as error:
             raise self._not_listed(error) from None
 
-    async def list_page(self, request: RpcRequest) -> tuple[Answer, Dialogue]:
+    async def list_page(self, request: RpcRequest) -> tuple[Answer, ClientSession]:
         """Return the server's own answer to a request for a list; raise Fault if it does not come in time."""
         await self.dialogue(request)  # a start has a time of its own
         try:
@@ -389,7 +389,7 @@ class WrappedServer:
         message = f"the server {self.name} cannot be listed: {why}"
         return Fault(Code.INTERNAL_ERROR, message, status=502, as_tool_result=False)
 
-    def introduced(self, dialogue: Dialogue) -> Snapshot:
+    def introduced(self, dialogue: ClientSession) -> Snapshot:
         """Return how a running instance introduced itself, without its lists."""
         return introduction_of(dialogue)
 
@@ -411,7 +411,7 @@ def _holder_of(caller: RpcRequest | None) -> str:
     return caller.channel.caller.holder if caller is not None else holder_now()
 
 
-def _judged(dialogue: Dialogue, judging: asyncio.Future[None]) -> None:
+def _judged(dialogue: ClientSession, judging: asyncio.Future[None]) -> None:
     """Note that an instance was judged; whoever waits gets the error, and nobody may."""
     dialogue.judging = None
     if not judging.cancelled():

@@ -18,8 +18,8 @@ from signet.kernel.setting_types import split_list
 from signet.kernel.settings import PREFIX, Given, Setting, merge, setting, settings_of
 from signet.kernel.toolset import Toolset
 from signet.kernel.toolset_settings import IncompleteSettings, build_settings, change_settings, recordable, secret_texts
+from signet.mcp.spec import Wrapping
 from signet.operations.settings import OperationSettings
-from signet.relay.server_spec import Wrapping
 from signet.system.files import read_secret
 
 from .usage import UsageError
@@ -223,7 +223,11 @@ class Settings(OperationSettings, frozen=True, kw_only=True, forbid_unknown_fiel
     def secrets(self) -> tuple[str, ...]:
         """Return the values that must not be written anywhere."""
         own_toolsets = [toolset for toolset in _toolsets() if toolset.has_services]
-        values = [self.token or "", self.audit_key or "", *(self.wrapping.secrets() if self.wrapping else ())]
+        values = [self.token or "", self.audit_key or ""]
+        if self.wrapping is not None:
+            from signet.relay.spec_secrets import secrets_of
+
+            values += [secret for spec in self.wrapping.servers for secret in secrets_of(spec)]
         values += [secret for toolset in own_toolsets for secret in toolset.secrets()]
         # Those of a user may have a secret as a default, from a variable of another name.
         for own in [*self.by_toolset.values(), *map(self._given_to, own_toolsets)]:

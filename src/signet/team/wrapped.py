@@ -43,7 +43,7 @@ def relay_of(
     """Return what carries messages to wrapped servers, if there are any; raise UsageError if they are not usable."""
     if settings.wrapping is None:
         return None
-    from signet.relay.link import LinkError
+    from signet.mcp.link import LinkError
     from signet.relay.opening import LockError, open_relay
 
     all_of_it = DroppingLog(log)

@@ -28,7 +28,7 @@ from signet.configuration.values import join_targets
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.setting_types import split_list
 from signet.lock.file import DEFAULT_PATH
-from signet.relay.server_spec import ServerSpec
+from signet.mcp.spec import ServerSpec
 from signet.settings.model import EnabledToolset, Settings, known_settings
 from signet.settings.usage import UsageError
 from signet.system.files import replacing

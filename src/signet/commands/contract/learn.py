@@ -12,7 +12,7 @@ import msgspec
 
 from signet.advice import advise
 from signet.commands.terminal import say, table, write, write_json
-from signet.relay.link import LinkError
+from signet.mcp.link import LinkError
 from signet.relay.tape_learning import LearnedTool, learn
 from signet.relay.tape_reader import TapeReader
 from signet.settings.usage import UsageError

@@ -15,7 +15,7 @@ from signet.kernel.schemas import Bundle, schema_of
 from signet.settings.usage import UsageError
 
 if TYPE_CHECKING:
-    from signet.lock.snapshot import Snapshot
+    from signet.mcp.snapshot import Snapshot
     from signet.upstream.mcp_client import ListedTool, Transport
 
 __all__ = ["ContractSet", "as_listed", "read_set"]

@@ -10,7 +10,7 @@ import msgspec
 
 from signet.commands.lock.sources import add_sources, read_specs, unwind_on_signals
 from signet.commands.terminal import say, write_json
-from signet.lock.snapshot import KINDS, Snapshot, compact, name_of
+from signet.mcp.snapshot import KINDS, Snapshot, compact, name_of
 from signet.relay.server_snapshot import SnapshotError, take_snapshot
 from signet.settings.usage import UsageError
 from signet.system.files import open_regular

@@ -10,10 +10,10 @@ from typing import Final
 from signet.advice import advise
 from signet.configuration.servers import servers_of
 from signet.kernel.checkup import REACHABLE, Check, Finding, ok, trouble
-from signet.lock.snapshot import Snapshot
-from signet.relay.link import LinkError
+from signet.mcp.link import LinkError
+from signet.mcp.snapshot import Snapshot
+from signet.mcp.spec import ServerSpec
 from signet.relay.server_snapshot import SnapshotError, take_snapshot
-from signet.relay.server_spec import ServerSpec
 from signet.relay.tape_reader import TapeReader
 from signet.settings.model import Settings
 

@@ -17,8 +17,8 @@ from signet.configuration.file import find_file
 from signet.configuration.servers import CHOICES, NAME, read_header_file, read_servers
 from signet.configuration.variables import nearest
 from signet.lock.file import DEFAULT_PATH, LockError
+from signet.mcp.spec import ServerSpec
 from signet.relay.server_name import default_name
-from signet.relay.server_spec import ServerSpec
 from signet.relay.spec_secrets import lock_words
 from signet.settings.usage import UsageError
 

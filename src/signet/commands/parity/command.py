@@ -25,7 +25,7 @@ from .engine import ProgressCallback, run_corpus
 from .report import OK, SAME, ParityReport, ReportRow
 
 if TYPE_CHECKING:
-    from signet.relay.server_spec import ServerSpec
+    from signet.mcp.spec import ServerSpec
 
 __all__ = ["add"]
 
@@ -108,7 +108,7 @@ def _specs(args: argparse.Namespace) -> tuple[ServerSpec, ...]:
     from signet.commands.wrapped import spec_of
     from signet.configuration.file import find_file
     from signet.configuration.servers import read_servers
-    from signet.relay.server_spec import ServerSpec
+    from signet.mcp.spec import ServerSpec
 
     spec = spec_of(args)
     if spec is not None:

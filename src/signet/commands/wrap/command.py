@@ -12,8 +12,8 @@ from signet.advice import advise
 from signet.commands.arguments import CALL_FLAGS, SERVE_FLAGS, Parser, add_settings
 from signet.commands.wrapped import variables_of
 from signet.lock.file import DEFAULT_PATH as LOCK_FILE
+from signet.mcp.spec import ServerSpec, Wrapping
 from signet.relay.server_name import default_name, plain_name
-from signet.relay.server_spec import ServerSpec, Wrapping
 from signet.settings.usage import UsageError
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ def name_of_server(args: argparse.Namespace) -> str:
     if args.name:
         return plain_name(args.name)
     if args.tape:
-        from signet.relay.link import LinkError
+        from signet.mcp.link import LinkError
         from signet.relay.tape import read_label
 
         try:

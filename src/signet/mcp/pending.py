@@ -16,9 +16,9 @@ from signet.kernel.relay import RpcRequest
 from .messages import error_object
 
 if TYPE_CHECKING:
-    from .dialogue import Dialogue
+    from .session import ClientSession
 
-__all__ = ["Answer", "Exchange", "LostError", "Question"]
+__all__ = ["Answer", "LostError", "PendingRequest", "ServerRequest"]
 
 
 class LostError(Exception):
@@ -36,15 +36,15 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
     error: Raw | None = None
 
 
-class Question(msgspec.Struct, eq=False):
+class ServerRequest(msgspec.Struct, eq=False):
     """A request of the server that the caller answers."""
 
-    dialogue: Dialogue
+    dialogue: ClientSession
     id: int | str
     method: str
     params: Raw
     is_open: bool = True
-    exchanges: list[Exchange] = msgspec.field(default_factory=list)
+    exchanges: list[PendingRequest] = msgspec.field(default_factory=list)
     """The exchanges under way in one of which it came."""
     timer: asyncio.TimerHandle | None = None
     """Brings it to the likeliest of them; None as soon as it was brought."""
@@ -74,16 +74,16 @@ class Question(msgspec.Struct, eq=False):
             self.dialogue.send_response(self.id, result=result, error=error)
 
 
-class Exchange(msgspec.Struct, eq=False):
+class PendingRequest(msgspec.Struct, eq=False):
     """A request that is under way, and whoever waits for it."""
 
     id: int
     method: str
-    dialogue: Dialogue
+    dialogue: ClientSession
     request: RpcRequest | None
     """The caller's request; None through doors other than MCP, and for those of our own."""
     reply: asyncio.Future[Answer]
-    questions: list[Question] = msgspec.field(default_factory=list)
+    questions: list[ServerRequest] = msgspec.field(default_factory=list)
     """What the server has asked in this exchange and nobody has answered."""
     asked: asyncio.Event | None = None
     """Set with each question, where somebody waits for it."""

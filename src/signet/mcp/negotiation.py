@@ -14,9 +14,9 @@ import msgspec
 from signet.kernel.protocol import HANDSHAKE_VERSIONS, MODERN_VERSIONS
 from signet.kernel.wire import encode
 
-from .dialogue import CLIENT_INFO, Answer, Dialogue, Exchange, LostError
 from .link import LinkError
 from .messages import members
+from .session import CLIENT_INFO, Answer, ClientSession, LostError, PendingRequest
 
 __all__ = ["CALLERS", "Introduction", "introduce"]
 
@@ -43,7 +43,7 @@ class Introduction(msgspec.Struct, frozen=True):
     client: Any = None
 
 
-async def introduce(make: Callable[[], Dialogue], how: Introduction) -> Dialogue:
+async def introduce(make: Callable[[], ClientSession], how: Introduction) -> ClientSession:
     """Return an open dialogue, in the era that both sides speak.
 
     Raises:
@@ -53,7 +53,7 @@ async def introduce(make: Callable[[], Dialogue], how: Introduction) -> Dialogue
     eras = [modern] if how.only != "auto" else [modern, not modern]
     why = ""
     dialogue = make()
-    asked: dict[bool, Exchange] = {}
+    asked: dict[bool, PendingRequest] = {}
     try:
         async with asyncio.timeout(START_S):
             await dialogue.open()
@@ -77,7 +77,7 @@ async def introduce(make: Callable[[], Dialogue], how: Introduction) -> Dialogue
     raise LinkError(why)
 
 
-async def _settle(dialogue: Dialogue, asked: dict[bool, Exchange], timeout_s: float | None) -> str:
+async def _settle(dialogue: ClientSession, asked: dict[bool, PendingRequest], timeout_s: float | None) -> str:
     """Settle on the era of the first good answer; return why there is none, or nothing.
 
     An unanswered request stays in `asked`: a server that starts late answers it beside the request in the other era.
@@ -100,12 +100,12 @@ async def _settle(dialogue: Dialogue, asked: dict[bool, Exchange], timeout_s: fl
     return why
 
 
-def _discover(dialogue: Dialogue, how: Introduction) -> Exchange:
+def _discover(dialogue: ClientSession, how: Introduction) -> PendingRequest:
     dialogue.modern, dialogue.version = True, MODERN_VERSIONS[-1]
     return dialogue.start("server/discover", b"{}", meta=dialogue.modern_meta(how.capabilities))
 
 
-def _initialize(dialogue: Dialogue, how: Introduction) -> Exchange:
+def _initialize(dialogue: ClientSession, how: Introduction) -> PendingRequest:
     dialogue.modern, dialogue.version = False, ""
     params = {
         "protocolVersion": how.version,
@@ -115,7 +115,7 @@ def _initialize(dialogue: Dialogue, how: Introduction) -> Exchange:
     return dialogue.start("initialize", encode(params))
 
 
-def _settled_modern(dialogue: Dialogue, answer: Answer) -> str:
+def _settled_modern(dialogue: ClientSession, answer: Answer) -> str:
     hello = members(answer.result)
     try:
         versions = msgspec.json.decode(hello.get("supportedVersions", b"[]"), type=list[str])
@@ -128,7 +128,7 @@ def _settled_modern(dialogue: Dialogue, answer: Answer) -> str:
     return ""
 
 
-def _settled_handshake(dialogue: Dialogue, answer: Answer) -> str:
+def _settled_handshake(dialogue: ClientSession, answer: Answer) -> str:
     hello = members(answer.result)
     version = msgspec.json.decode(hello.get("protocolVersion", b'""'))
     if version not in HANDSHAKE_VERSIONS:

@@ -71,9 +71,3 @@ class Wrapping(msgspec.Struct, frozen=True, kw_only=True):
     def is_recorded(self) -> bool:
         """Whether a tape of a server is recorded."""
         return any(spec.record for spec in self.servers)
-
-    def secrets(self) -> list[str]:
-        """Return the texts of all servers that must be written nowhere."""
-        from .spec_secrets import secrets_of
-
-        return [secret for spec in self.servers for secret in secrets_of(spec)]

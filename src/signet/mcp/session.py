@@ -1,6 +1,6 @@
 """A dialogue: requests and replies with one running instance of a server, in the era that was settled with it.
 
-caller's request ── Exchange (id of our own) ── Link ── the server
+caller's request ── PendingRequest (id of our own) ── Link ── the server
                         ▲ progress, questions ──────────┘
 """
 
@@ -20,8 +20,6 @@ from signet.kernel.fair_turns import FairTurns
 from signet.kernel.protocol import CAPABILITIES_KEY, VERSION_KEY
 from signet.kernel.relay import RpcRequest
 
-from .blocking import Blocked
-from .exchange import Answer, Exchange, LostError, Question
 from .link import Link, Outgoing
 from .messages import (
     OUTLINE_BYTES,
@@ -39,9 +37,10 @@ from .messages import (
     rewritten_params,
     value_of,
 )
+from .pending import Answer, LostError, PendingRequest, ServerRequest
 from .quiet_names import QuietNames
 
-__all__ = ["CLIENT_INFO", "CLIENT_INFO_KEY", "Answer", "Dialogue", "Exchange", "LostError", "Question"]
+__all__ = ["CLIENT_INFO", "CLIENT_INFO_KEY", "Answer", "ClientSession", "LostError", "PendingRequest", "ServerRequest"]
 
 CLIENT_INFO_KEY: Final = "io.modelcontextprotocol/clientInfo"
 CLIENT_INFO: Final = {"name": "signet", "version": __version__}
@@ -58,13 +57,13 @@ MAX_OPEN_BYTES: Final = 64 << 20
 class Hooks(msgspec.Struct, frozen=True):
     """Who is told of what a server says by itself."""
 
-    notified: Callable[[Dialogue, str, Raw], None]
-    asked: Callable[[Question], None]
-    lost: Callable[[Dialogue, str], None]
+    notified: Callable[[ClientSession, str, Raw], None]
+    asked: Callable[[ServerRequest], None]
+    lost: Callable[[ClientSession, str], None]
     log: Callable[..., None]
 
 
-class Dialogue:
+class ClientSession:
     """The requests that are under way with one running server."""
 
     def __init__(self, link: Link, hooks: Hooks, owner: str | None = None) -> None:
@@ -73,8 +72,8 @@ class Dialogue:
         self._link = link
         self._hooks = hooks
         self._next = 0
-        self.exchanges: dict[int, Exchange] = {}
-        self.questions: dict[int | str, Question] = {}
+        self.exchanges: dict[int, PendingRequest] = {}
+        self.questions: dict[int | str, ServerRequest] = {}
         self.modern = False
         self.version = ""
         self.hello: dict[str, Raw] = {}
@@ -94,7 +93,7 @@ class Dialogue:
         self.turn = FairTurns("turns of calls that ask", 1)
         """Held by the one request during which a server that several callers share may ask."""
         self._strays = 0
-        self.blocked: Blocked = {}
+        self.blocked: Mapping[tuple[str, str], str] = {}
         """What the lock blocks of this instance."""
         self.is_changed = False
         """Whether its lists changed since they were compared with the lock."""
@@ -119,11 +118,11 @@ class Dialogue:
         meta: Mapping[str, Any] | None = None,
         more: Mapping[str, Any] | None = None,
         param_headers: tuple[tuple[str, str], ...] = (),
-    ) -> Exchange:
+    ) -> PendingRequest:
         """Send a request and return the exchange; its reply is a future."""
         self._next = number = self._next + 1
         reply: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        exchange = Exchange(number, method, self, caller, reply)
+        exchange = PendingRequest(number, method, self, caller, reply)
         if self.is_lost:
             reply.set_exception(LostError(self.why_lost, was_sent=False))
             reply.exception()  # nobody may wait for it
@@ -154,7 +153,7 @@ class Dialogue:
         meta = {VERSION_KEY: self.version, CLIENT_INFO_KEY: CLIENT_INFO, CAPABILITIES_KEY: capabilities}
         return {**meta, "io.modelcontextprotocol/logLevel": level} if level else meta
 
-    def forget(self, exchange: Exchange, why: str = "the caller gave it up") -> None:
+    def forget(self, exchange: PendingRequest, why: str = "the caller gave it up") -> None:
         """Cancel a request that nobody waits for any more."""
         if self.exchanges.pop(exchange.id, None) is None:
             return
@@ -166,7 +165,7 @@ class Dialogue:
             self.notify("notifications/cancelled", msgspec.json.encode({"requestId": exchange.id, "reason": why}))
             self._link.cancel(exchange.id)
 
-    def settle(self, exchange: Exchange, answer: Answer) -> None:
+    def settle(self, exchange: PendingRequest, answer: Answer) -> None:
         """End a request with an answer of our own, and cancel it at the server."""
         if not exchange.reply.done():
             exchange.reply.set_result(answer)
@@ -220,7 +219,7 @@ class Dialogue:
         elif len(self.questions) >= MAX_QUESTIONS or len(self.questions) * len(bytes(params)) > MAX_OPEN_BYTES:
             self.send_response(number, error=error_object(INTERNAL, "too many questions wait for an answer"))
         else:
-            question = self.questions[number] = Question(self, number, method, params)
+            question = self.questions[number] = ServerRequest(self, number, method, params)
             self._hooks.asked(question)
 
     def _stray(self, text: bytes, error: Exception) -> None:
