@@ -54,7 +54,7 @@ def test_obstacles_among_the_old_journals_neither_block_nor_vanish(
     """A journal is opened before it is removed, to see if it is still written."""
     folder = tmp_path / "log" / FOLDER
     for run in range(9):
-        os.close(open_journal(str(tmp_path / "log"), f"run-{run}"))
+        open_journal(str(tmp_path / "log"), f"run-{run}").close()
     for path in folder.iterdir():
         if not path.is_symlink():
             os.utime(path, (1_700_000_000, 1_700_000_000))
@@ -126,7 +126,7 @@ def test_a_journal_and_the_folders_made_for_it_are_private_whatever_the_umask(tm
 def test_git_sees_nothing_of_a_folder_that_was_made_for_the_journal(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
 
-    os.close(open_journal(str(tmp_path / "runs")))
+    open_journal(str(tmp_path / "runs")).close()
 
     status = subprocess.run(["git", "status", "--porcelain"], cwd=tmp_path, capture_output=True, check=True)
     assert status.stdout == b""
@@ -137,8 +137,8 @@ def test_a_folder_that_was_there_before_is_left_to_its_owner(tmp_path: Path) -> 
     (tmp_path / "own").mkdir()
     (tmp_path / "own/.gitignore").write_bytes(b"theirs\n")
 
-    os.close(open_journal(str(tmp_path / "kept")))
-    os.close(open_journal(str(tmp_path / "own")))
+    open_journal(str(tmp_path / "kept")).close()
+    open_journal(str(tmp_path / "own")).close()
 
     assert not (tmp_path / "kept/.gitignore").exists()
     assert (tmp_path / "own/.gitignore").read_bytes() == b"theirs\n"
@@ -175,7 +175,7 @@ def test_the_link_tells_which_run_was_started_last(tmp_path: Path, link: str, la
 
 
 def test_a_run_holds_one_journal_at_a_time(tmp_path: Path) -> None:
-    os.close(open_journal(str(tmp_path), run="r"))
+    open_journal(str(tmp_path), run="r").close()
     hold = retention.RunHold(str(tmp_path), "r")
 
     hold.take()
@@ -193,7 +193,7 @@ def test_a_new_folder_is_hidden_as_a_whole_and_one_that_was_there_in_part(tmp_pa
         (tmp_path / name).mkdir()
     (tmp_path / "hidden/.gitignore").write_bytes(b"*\n")
     for name in ("new", "kept", "hidden"):
-        os.close(open_journal(str(tmp_path / name)))
+        open_journal(str(tmp_path / name)).close()
 
     hidden = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob(".gitignore"))
 
@@ -203,8 +203,8 @@ def test_a_new_folder_is_hidden_as_a_whole_and_one_that_was_there_in_part(tmp_pa
 
 def test_the_first_file_of_a_process_has_no_number_in_its_name(tmp_path: Path) -> None:
     for given in ({}, {"piece": 2}):
-        os.close(open_journal(str(tmp_path), run="r", **given))
-    os.close(open_journal(str(tmp_path), run="s", piece=1))
+        open_journal(str(tmp_path), run="r", **given).close()
+    open_journal(str(tmp_path), run="s", piece=1).close()
 
     names = sorted(path.name.split(".")[2:] for path in (tmp_path / FOLDER).iterdir() if not path.is_symlink())
 

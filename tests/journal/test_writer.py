@@ -29,6 +29,7 @@ from signet.journal.writer import JournalWriter
 from signet.kernel.errors import unknown_tool
 from signet.kernel.outcome import Call, Outcome
 from signet.kernel.tools import NULL_CONTEXT
+from signet.system.line_file import LineFile
 
 CALL = {"name": "encodePlantUML", "arguments": {"plantumlCode": "A"}}
 KEYS = {
@@ -112,15 +113,15 @@ def test_the_link_to_the_latest_is_relative_and_leads_to_this_run(tmp_path: Path
 def test_the_last_five_are_kept_and_one_that_is_written_whatever_its_age(tmp_path: Path) -> None:
     folder = tmp_path / FOLDER
     oldest = open_journal(str(tmp_path))
-    os.write(oldest, b"{}\n")
+    oldest.append(b"{}\n")
     for number in range(8):
         before = set(folder.iterdir())
-        os.close(open_journal(str(tmp_path)))
+        open_journal(str(tmp_path)).close()
         (fresh,) = set(folder.iterdir()) - before
         os.utime(fresh, (2_000_000_000 + number, 2_000_000_000 + number))
 
     left = [path for path in folder.iterdir() if not path.is_symlink()]
-    os.close(oldest)
+    oldest.close()
 
     assert len(left) <= 7, "five, the one just begun, and the one that is written"
     assert any(path.stat().st_size for path in left), "the one that is being written is still there"
@@ -131,7 +132,7 @@ def test_what_others_have_left_in_the_folder_does_not_matter(tmp_path: Path) -> 
     folder.mkdir(parents=True)
     (folder / "envelope_validation.jsonl").write_text("theirs", encoding="utf-8")
 
-    os.close(open_journal(str(tmp_path)))
+    open_journal(str(tmp_path)).close()
 
     assert (folder / "envelope_validation.jsonl").read_text(encoding="utf-8") == "theirs"
 
@@ -145,7 +146,7 @@ def test_the_processes_of_one_run_count_as_one(tmp_path: Path) -> None:
             path.write_text("{}\n", encoding="utf-8")
             os.utime(path, (1_700_000_000 + run, 1_700_000_000 + run))
 
-    os.close(open_journal(str(tmp_path), "run-now"))
+    open_journal(str(tmp_path), "run-now").close()
 
     left = {path.name.split(".")[2] for path in folder.iterdir() if not path.is_symlink()}
     assert left == {f"run-{run}" for run in range(3, 7)} | {"run-now"}
@@ -359,7 +360,7 @@ def test_arguments_nested_as_deep_as_can_be_read_cost_no_record(tmp_path: Path, 
 
 
 def test_a_journal_is_for_its_owner_to_write(tmp_path: Path) -> None:
-    os.close(open_journal(str(tmp_path)))
+    open_journal(str(tmp_path)).close()
 
     (journal,) = (path for path in (tmp_path / FOLDER).iterdir() if not path.is_symlink())
 
@@ -542,7 +543,7 @@ def test_a_file_ends_with_the_batch_that_fills_it(tmp_path: Path) -> None:
 def test_the_age_of_the_oldest_unwritten_record_is_told_until_it_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    now, told, write = [100.0], [], writer.append_lines
+    now, told, write = [100.0], [], LineFile.append
     monkeypatch.setattr(writer.time, "time", lambda: now[0])
     journal = JournalWriter(str(tmp_path), Recorder(), lambda _: None, on_written=lambda *one: told.append(one))
     monkeypatch.setattr(journal, "_start", lambda: None)
@@ -555,9 +556,9 @@ def test_the_age_of_the_oldest_unwritten_record_is_told_until_it_is_written(
         now[0] = float(pushed_s)
         journal.push(Outcome(Call("x", {}, NULL_CONTEXT), None, body=b"{}"), 0.0)
         now[0] = float(flushed_s)
-        monkeypatch.setattr(writer, "append_lines", put)
+        monkeypatch.setattr(LineFile, "append", put)
         journal.flush()
-    monkeypatch.setattr(writer, "append_lines", _no_space)
+    monkeypatch.setattr(LineFile, "append", _no_space)
     journal.push(Outcome(Call("x", {}, NULL_CONTEXT), None, body=b"{}"), 0.0)
     now[0] = 119.0
     journal.flush()
@@ -609,7 +610,7 @@ def test_the_one_warning_names_the_file_that_failed_or_else_the_folder(
             journal.push(Outcome(Call("x", {}, NULL_CONTEXT), None, body=b"{}"), 0.0)
             journal.flush()
         journal.close()
-        monkeypatch.setattr(writer, "append_lines", _no_space)
+        monkeypatch.setattr(LineFile, "append", _no_space)
 
     assert warnings == [f"Not a directory: {tmp_path / 'file'}", f"No space left on device: {tmp_path / 'full'}"]
 

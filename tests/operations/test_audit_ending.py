@@ -183,6 +183,7 @@ def test_what_is_read_of_a_file_does_not_grow_with_it(tmp_path: Path, monkeypatc
     path.write_bytes(path.read_bytes() * 1000)
     read: list[int] = []
     monkeypatch.setattr("os.pread", lambda _, count, __: read.append(count) or b"")
+    monkeypatch.setattr("os.read", lambda _, count: read.append(count) or b"")
     with path.open("rb") as file:
         size = path.stat().st_size
         end_of(file.fileno(), whole_size(file.fileno(), size), known.inode, known, log._seal)

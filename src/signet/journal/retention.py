@@ -14,6 +14,7 @@ from uuid import uuid4
 import msgspec
 
 from signet.system.files import lock, make_private_folders, open_private, open_regular
+from signet.system.line_file import LineFile
 
 __all__ = [
     "FOLDER",
@@ -80,8 +81,8 @@ def parse_age(text: str) -> float:
     return float(int(match[1]) * SECONDS[match[2]])
 
 
-def open_journal(log_dir: str, run: str = "", retention: Retention = USUAL, piece: int = 1) -> int:
-    """Create a journal below a folder, link it as the latest, remove old journals, and return its descriptor.
+def open_journal(log_dir: str, run: str = "", retention: Retention = USUAL, piece: int = 1) -> LineFile:
+    """Create a journal below a folder, link it as the latest, remove old journals, and return its open file.
 
     The processes of one run pass the same name as `run`; `piece` counts the files of one process.
 
@@ -97,10 +98,9 @@ def open_journal(log_dir: str, run: str = "", retention: Retention = USUAL, piec
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     number = f".{piece}" if piece > 1 else ""
     name = f"{NAME}.{stamp}.{run or uuid4()}.{os.getpid()}{number}.jsonl"
-    journal = open_private(os.path.join(folder, name), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL)
+    journal = LineFile(os.path.join(folder, name), is_new=True)
     # The lock tells every process that this journal is still being written.
-    with contextlib.suppress(OSError):
-        lock(journal)
+    journal.lock()
     # No record may be lost because the link cannot be set or an old journal cannot be removed.
     with contextlib.suppress(OSError):
         _link_latest(folder, name)

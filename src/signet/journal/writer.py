@@ -3,7 +3,7 @@
     pipeline ── push ──▶ queue ── every half second, or when it is long ──▶ records ──▶ one write
 
 A record waits for at most half a second; `close` writes the rest. Lines that cannot be written (the disk is full) are
-kept up to a limit and tried again; a line that was written in part is removed. The first record creates the folder.
+kept up to a limit and tried again. The first record creates the folder.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import msgspec
 
 from signet.kernel.lines import escape_line_ends
 from signet.kernel.outcome import Outcome
-from signet.system.files import append_lines
+from signet.system.line_file import LineFile, Outage, RotatingFile
 
 from .record import JournalEntry, JournalRecord, Recorder
 from .retention import USUAL, Retention, open_journal, remove_old
@@ -82,21 +82,17 @@ class JournalWriter:
         self._keeps = log_dir is not None
         self._on_records = on_records
         self._retention = retention
-        self._piece = 0
-        self._opened_s = self._looked_s = time.monotonic()
+        self._looked_s = time.monotonic()
         self._run_name = run
         self._recorder = recorder
-        self._warn = warn
+        self._outage = Outage(warn)
         self._on_calls = on_calls
         self._on_written = on_written
         self._oldest_s = 0.0
         """The time of the oldest record that could not be written."""
         self._queue: list[JournalEntry] = []
         self._unwritten = b""
-        self._journal: int | None = None
-        self._is_full = False
-        """Whether the next record begins another file; this one is kept open till then: its lock says that we run."""
-        self._warned = False
+        self._journal = RotatingFile(self._open, retention.piece_bytes, retention.piece_s)
         self._closed = False
         self._writing = threading.Lock()
         self._wake = threading.Event()
@@ -171,7 +167,10 @@ class JournalWriter:
                     remove_old(self._log_dir, self._retention, self._run_name)
             except (RuntimeError, TypeError, ValueError) as error:
                 # A batch that cannot be encoded must not stop the journal.
-                self._warn_once(type(error).__name__)
+                self._outage.note(type(error).__name__)
+
+    def _open(self, piece: int) -> LineFile:
+        return open_journal(self._log_dir, self._run_name, self._retention, piece)
 
     def _write(self, lines: bytes) -> bytes:
         """Append lines to the journal and return those that were not written, the last of them at most."""
@@ -190,36 +189,17 @@ class JournalWriter:
         """Append lines to the present file, and return those that were not written."""
         count = 0
         try:
-            if self._is_full and self._journal is not None:
-                os.close(self._journal)
-                self._journal = None
-            if self._journal is None:
-                self._is_full = False
-                self._piece += 1
-                self._journal = open_journal(self._log_dir, self._run_name, self._retention, self._piece)
-                self._opened_s = time.monotonic()
-            end = os.fstat(self._journal).st_size
+            file, end = self._journal.current()
             text = paged(lines, end)
-            whole = append_lines(self._journal, text, end)
+            whole = file.append(text, end)
             if whole == len(text):
-                self._is_full = self._ends_piece(end + whole)
+                self._outage.end()
                 return b""
             count = text.count(b"\n", 0, whole)
-            self._warn_once(os.strerror(errno.ENOSPC))
+            self._outage.note(os.strerror(errno.ENOSPC))
         except OSError as error:
-            self._warn_once(f"{error.strerror}: {error.filename or self._log_dir}")
+            self._outage.note(error, self._log_dir)
         return b"".join(lines.splitlines(keepends=True)[count:])
-
-    def _ends_piece(self, size: int) -> bool:
-        """Return whether the file is as large or as old as one may be, so that the next record begins another one."""
-        limits = self._retention
-        is_large = limits.piece_bytes is not None and size >= limits.piece_bytes
-        return is_large or (limits.piece_s is not None and time.monotonic() - self._opened_s >= limits.piece_s)
-
-    def _warn_once(self, why: str) -> None:
-        if not self._warned:
-            self._warned = True
-            self._warn(why)
 
 
 def paged(lines: bytes, end: int) -> bytes:

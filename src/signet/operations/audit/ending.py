@@ -19,6 +19,8 @@ from typing import Final
 
 import msgspec
 
+from signet.system.line_file import last_line
+
 from .chain import Seal, Tail, follow, parse_line
 from .line import MAX_LINE_BYTES
 
@@ -61,7 +63,7 @@ def first_end_of(path: str, file: int, size: int, head: Tail | None, seal: Seal)
         return head
     if size == 0:
         return Tail()
-    first, last = os.pread(file, MAX_LINE_BYTES, 0), _last_line(file, size)
+    first, (last, _) = os.pread(file, MAX_LINE_BYTES, 0), last_line(file, size, MAX_LINE_BYTES)
     try:
         begin = parse_line(first[: first.find(b"\n") + 1])[0]
         line, content, found = parse_line(last)
@@ -74,13 +76,11 @@ def first_end_of(path: str, file: int, size: int, head: Tail | None, seal: Seal)
 
 def whole_size(file: int, size: int) -> int:
     """Return the size of a file without a last line that was written in part."""
-    start = max(0, size - MAX_LINE_BYTES)
-    text = os.pread(file, size - start, start)
-    end = text.rfind(b"\n") + 1
-    if end == 0 and (start or not text.startswith(BEGIN[: len(text)])):
+    line, end = last_line(file, size, MAX_LINE_BYTES)
+    if not line and (size > MAX_LINE_BYTES or not BEGIN.startswith(os.pread(file, len(BEGIN), 0))):
         # It is nothing that a process of ours has begun to write.
         return size
-    return start + end
+    return end
 
 
 def _fresh(known: Tail) -> Tail:
@@ -90,12 +90,11 @@ def _fresh(known: Tail) -> Tail:
 
 def _ends_with(file: int, known: Tail) -> bool:
     """Return whether the last line that is known stands where it was written."""
-    start = max(0, known.end - MAX_LINE_BYTES)
-    text = os.pread(file, known.end - start, start)
-    if len(text) < known.end - start:
+    text, end = last_line(file, known.end, MAX_LINE_BYTES)
+    if end != known.end:
         return False
     try:
-        line, _, found = parse_line(_last_of(text))
+        line, _, found = parse_line(text)
     except ValueError:
         return False
     return (line.seq, found) == (known.seq, known.hash)
@@ -115,13 +114,3 @@ def _followed(file: int, start: int, size: int, known: Tail, seal: Seal) -> Tail
     except ValueError:
         return None
     return tail
-
-
-def _last_line(file: int, size: int) -> bytes:
-    start = max(0, size - MAX_LINE_BYTES)
-    return _last_of(os.pread(file, size - start, start))
-
-
-def _last_of(text: bytes) -> bytes:
-    """Return the last line of a text."""
-    return text[text.rfind(b"\n", 0, max(0, len(text) - 1)) + 1 :]

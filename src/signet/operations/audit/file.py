@@ -19,6 +19,7 @@ from typing import Final
 import msgspec
 
 from signet.system.files import lock, open_private, unlock
+from signet.system.line_file import LineFile
 
 from .chain import Seal, Tail
 from .ending import end_of, first_end_of, whole_size
@@ -71,8 +72,9 @@ class AuditFile:
             raise
         try:
             self._lock(EDGE_LOCK_S)
-            size = whole_size(self._file, os.fstat(self._file).st_size)
-            self._tail = first_end_of(path, self._file, size, read_head(self._head), seal)
+            lines = self._file.descriptor
+            size = whole_size(lines, self._file.size())
+            self._tail = first_end_of(path, lines, size, read_head(self._head), seal)
             self._adopt(self._tail)
             unlock(self._head)
             self._patience_s = LOCK_S
@@ -95,7 +97,7 @@ class AuditFile:
 
     def close(self) -> None:
         """Close the file."""
-        os.close(self._file)
+        self._file.close()
         os.close(self._head)
 
     def _lock(self, wait_s: float) -> None:
@@ -115,9 +117,7 @@ class AuditFile:
 
     def _catch_up(self) -> None:
         """Learn what other processes have written since, and go on in another file if this one was moved away."""
-        # The size by a seek: Linux notes that a file's status was read, and makes the next write to it slower.
-        size = os.lseek(self._file, 0, os.SEEK_END)
-        is_mine = size == self._tail.end and os.pread(self._head, HEAD_BYTES, 0) == self._left
+        is_mine = self._file.size() == self._tail.end and os.pread(self._head, HEAD_BYTES, 0) == self._left
         if is_mine and time.monotonic() - self._looked_s < LOOK_S:
             return
         head = read_head(self._head)
@@ -129,7 +129,7 @@ class AuditFile:
                 if not self._tail.is_closed:
                     self._write(self._close_moved)
             file, self.inode = _open(self._path)
-            os.close(self._file)
+            self._file.close()
             self._file = file
             head = read_head(self._head)
         elif is_mine:
@@ -146,36 +146,33 @@ class AuditFile:
     def _adopt(self, head: Tail | None) -> None:
         """Go on from the end of the chain, as the head or this process knows it."""
         known = head if head is not None and head.seq > self._tail.seq else self._tail
-        found = os.fstat(self._file).st_size
-        size = found if found == known.end else whole_size(self._file, found)
+        lines, found = self._file.descriptor, self._file.size()
+        size = found if found == known.end else whole_size(lines, found)
         if size < found:
-            os.ftruncate(self._file, size)
-        tail = end_of(self._file, size, self.inode, known, self._seal)
+            self._file.cut(size)
+        tail = end_of(lines, size, self.inode, known, self._seal)
         self._tail = msgspec.structs.replace(tail, inode=self.inode, end=size, seal=self._seal.name)
 
     def _write(self, make: Make) -> None:
         tail = msgspec.structs.replace(self._tail)
         text = make(tail)
-        written = os.write(self._file, text)
-        if written < len(text):
-            os.ftruncate(self._file, self._tail.end)
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self._path)
+        self._file.append_all(text, self._tail.end)
         left = _encode(tail).ljust(HEAD_BYTES)
         try:
             os.pwrite(self._head, left, 0)
         except OSError:
             # Lines that the head does not know would look like lines that somebody has made up.
-            os.ftruncate(self._file, self._tail.end)
+            self._file.cut(self._tail.end)
             raise
         self._tail, self._left = tail, left
 
 
-def _open(path: str) -> tuple[int, int]:
-    """Open the file, and return its descriptor and inode."""
-    file = open_private(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+def _open(path: str) -> tuple[LineFile, int]:
+    """Open the file, and return it and its inode."""
+    file = LineFile(path)
     # Held as long as the process writes to it: so others can see that the log is being written.
-    lock(file, wait_s=LOCK_S, shared=True)
-    return file, os.fstat(file).st_ino
+    file.lock(wait_s=LOCK_S, shared=True)
+    return file, os.fstat(file.descriptor).st_ino
 
 
 def read_head(head: int) -> Tail | None:

@@ -19,6 +19,7 @@ import msgspec
 from signet.kernel.errors import Code, Fault
 from signet.kernel.exchange import Exchange
 from signet.kernel.schemas import Bundle, SchemaRegistry
+from signet.system.line_file import Outage
 from signet.system.redaction import redact_secrets
 
 from .chain import Seal, Tail, add_line
@@ -73,12 +74,10 @@ class AuditLog:
         self._seal = Seal(key)
         self._digest = digest
         self._shown = shown
-        self._warn = warn
         self._process = token_hex(4)
         self._entered = 0
         """The inode of the file in which this process has said that it writes to it."""
-        self._refused = 0
-        """The number of requests that were refused since a line could be written."""
+        self._outage = Outage(warn, "lines of {} requests could not")
         self._file: AuditFile | AuditStream = (
             AuditFile(path, self._seal, self._checkpoint(ROTATED)) if stream is None else stream(self._seal)
         )
@@ -101,21 +100,19 @@ class AuditLog:
             line = request_line(exchange, time.time(), self._digest, self._shown)
             self._append(lambda tail: self._lines(tail, line))
         except OSError as error:
-            self._note_outage(error)
+            self._outage.note(_why(error))
             if not exchange.is_left and not exchange.is_vital:
                 message = "The audit log cannot be written, so no request is answered: try again later"
                 raise Fault(Code.INTERNAL_ERROR, message, name=UNWRITABLE, status=503) from None
             return
-        if self._refused:
-            self._warn(f"it can be written again; lines of {self._refused} requests could not")
-            self._refused = 0
+        self._outage.end()
 
     def close(self) -> None:
         """Write the checkpoint that says that this process has ended, and close the file."""
         try:
             self._append(self._checkpoint(STOPPED), wait_s=EDGE_LOCK_S)
         except OSError as error:
-            self._note_outage(error)
+            self._outage.note(_why(error))
         self.release()
 
     def release(self) -> None:
@@ -153,10 +150,9 @@ class AuditLog:
 
         return make
 
-    def _note_outage(self, error: OSError) -> None:
-        if not self._refused:
-            self._warn(error.strerror or os.strerror(error.errno or 0))
-        self._refused += 1
+
+def _why(error: OSError) -> str:
+    return error.strerror or os.strerror(error.errno or 0)
 
 
 def _nothing(_: Tail) -> bytes:
