@@ -24,7 +24,8 @@ from signet.journal.record import VOLATILE
 from signet.journal.retention import FOLDER, LATEST
 from signet.settings.model import Settings
 from signet.settings.usage import UsageError
-from signet.upstream.cassette_folder import CassetteManifest, CassetteReader, CassetteRedactor, CassetteWriter
+from signet.system.recording_redactor import RecordingRedactor
+from signet.upstream.cassette_folder import CassetteManifest, CassetteReader, CassetteWriter
 
 TOKEN = 'tok-5f1d9c77e2"/+é'[:-1]
 """It holds characters that JSON and URLs escape."""
@@ -465,7 +466,7 @@ def test_no_secret_is_in_any_file_of_a_cassette(tmp_path: Path) -> None:
     ],
 )
 def test_a_target_is_cleaned_of_what_names_itself_a_secret(target: str, cleaned: str) -> None:
-    redact = CassetteRedactor(("hunter-two", "short"))
+    redact = RecordingRedactor(("hunter-two", "short"))
 
     assert redact.target(target) == cleaned
     assert redact.target(cleaned) == cleaned
@@ -473,7 +474,7 @@ def test_a_target_is_cleaned_of_what_names_itself_a_secret(target: str, cleaned:
 
 @pytest.mark.parametrize("body", [b'{ "a" : 1.10, "text": "the token: x" }', b"\xff\xfe", b"", b'["cookie", "token"]'])
 def test_a_body_without_secrets_stays_as_it_is(body: bytes) -> None:
-    assert CassetteRedactor(("hunter-two",)).body(body) == body
+    assert RecordingRedactor(("hunter-two",)).body(body) == body
 
 
 def test_a_folder_that_cannot_be_written_is_one_warning_and_no_failed_call(tmp_path: Path) -> None:

@@ -18,11 +18,11 @@ from fuzz.odd_values import json_text, json_value, text
 from fuzz.target import Run, Target, expect
 from signet.kernel.errors import Fault
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
+from signet.system.recording_redactor import RecordingRedactor
 from signet.upstream.cassette import RecordingUpstream, ReplayUpstream, replayed_today
 from signet.upstream.cassette_folder import (
     CassetteManifest,
     CassetteReader,
-    CassetteRedactor,
     CassetteWriter,
     RecordedOrigin,
     read_manifest,
@@ -124,7 +124,7 @@ class _Cassettes:
     async def _replay(self) -> None:
         with contextlib.suppress(OSError, ValueError):
             read_manifest(str(self._played))
-        reader, redactor = CassetteReader(str(self._played)), CassetteRedactor()
+        reader, redactor = CassetteReader(str(self._played)), RecordingRedactor()
         upstream = ReplayUpstream("boj", ORIGIN, reader, redactor)
         for target in (*TARGETS, TARGETS[0]):
             with contextlib.suppress(Fault):
@@ -141,7 +141,7 @@ class _Cassettes:
         write_files(self._made, [])
         problems: list[str] = []
         body = data + SECRET.encode() + data[:20]
-        redactor = CassetteRedactor((SECRET,))
+        redactor = RecordingRedactor((SECRET,))
         writer = CassetteWriter(str(self._made), CassetteManifest("0", {"boj": None}, {}), problems.append)
         given = UpstreamResponse(200, "text/plain", body)
         await RecordingUpstream(_Inner(given), "boj", writer, redactor).send(UpstreamRequest("/a"))  # type: ignore[arg-type] # as much of one as is asked
@@ -185,5 +185,5 @@ TARGET = Target(
     seeds=_seeds,
     generate=_generate,
     tokens=TOKENS,
-    rooms=("upstream/cassette", "kernel/redaction"),
+    rooms=("upstream/cassette", "system/recording_redactor", "system/redaction"),
 )

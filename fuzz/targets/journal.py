@@ -125,6 +125,6 @@ TARGET = Target(
     seeds=lambda: [GOLDEN.read_bytes(), *[line.encode() + b"\n" for line in GOLDEN.read_text().splitlines()]],
     generate=_generate,
     tokens=TOKENS,
-    rooms=("journal/", "kernel/redaction", "kernel/ids"),
+    rooms=("journal/", "system/redaction", "kernel/ids"),
     per_byte_s=40e-6,
 )

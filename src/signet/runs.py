@@ -113,8 +113,8 @@ class RecordingRun(Run):
     def __init__(
         self, settings: Settings, log: Log, store: RedisStore | None = None, watch: Watcher | None = None
     ) -> None:
-        from signet.upstream.cassette_folder import CassetteManifest, CassetteRedactor, CassetteWriter
-        from signet.upstream.secret_fields import TEXT_REMOVED
+        from signet.system.recording_redactor import TEXT_REMOVED, RecordingRedactor
+        from signet.upstream.cassette_folder import CassetteManifest, CassetteWriter
 
         names = [toolset.name for toolset, _ in settings.enabled()]
         servers = _played_servers(settings.wrapping) if settings.wrapping is not None else {}
@@ -122,7 +122,7 @@ class RecordingRun(Run):
         warn = partial(log.line, WARN, "record", "record.unwritable")
         self._folder = CassetteWriter(settings.record or "", manifest, lambda why: warn(why=why))
         removed = partial(log.line, WARN, "record", "record.redacted")
-        self._redactor = CassetteRedactor(settings.secrets(), lambda name: removed(what=name, why=TEXT_REMOVED))
+        self._redactor = RecordingRedactor(settings.secrets(), lambda name: removed(what=name, why=TEXT_REMOVED))
         self._live = LiveRun(settings, log, store, watch)
         self.on_calls = self._write_calls
         self.warn_once = self._folder.warn_once
@@ -154,12 +154,13 @@ class ReplayRun(Run):
     """A run that is answered from a cassette; no request leaves the process."""
 
     def __init__(self, settings: Settings) -> None:
-        from signet.upstream.cassette_folder import CassetteReader, CassetteRedactor
+        from signet.system.recording_redactor import RecordingRedactor
+        from signet.upstream.cassette_folder import CassetteReader
 
         folder = settings.replay or ""
         self._manifest = read_manifest_of(folder)
         self._folder = CassetteReader(folder)
-        self._redactor = CassetteRedactor(settings.secrets())
+        self._redactor = RecordingRedactor(settings.secrets())
 
     def runtime(self, enabled: EnabledToolset) -> ToolsetRuntime:
         """Return the recorded responses and days in place of the upstream and the clock."""

@@ -8,7 +8,7 @@ from typing import Any, Final, TypedDict
 
 from signet.kernel.errors import Code, Fault
 from signet.system.redaction import MIN_CHARS
-from signet.system.secret_shapes import NAMES
+from signet.system.secret_names import names_secret
 
 __all__ = ["Params", "RequestOptions", "fixed_headers", "header_pairs", "secrets_of", "target_of"]
 
@@ -27,8 +27,6 @@ class RequestOptions(TypedDict, total=False):
 
 Pairs = tuple[tuple[str, str], ...]
 
-SECRET: Final = re.compile(rf".*(?:{NAMES}|[-_](?:key|auth))", re.IGNORECASE)
-"""The name of a header that carries a secret."""
 TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 DOTS: Final = re.compile(r"(?:\.|%2e){1,2}", re.IGNORECASE)
 """A part of a path that leads elsewhere."""
@@ -93,7 +91,7 @@ def secrets_of(headers: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """Return what headers carry that nobody may read: whole values, and what stands behind a scheme or a name."""
     found: dict[str, None] = {}
     for name, value in headers:
-        if SECRET.fullmatch(name):
+        if names_secret(name, "header"):
             parts = [re.sub(r"^[\w-]+[ =]+", "", part) for part in re.split(r"[;,]\s*", value)]
             # A short part may be an ordinary word.
             found |= dict.fromkeys([value, *(part for part in parts if len(part) >= MIN_CHARS)])

@@ -29,7 +29,8 @@ from signet.runs import describe_tapes, read_manifest_of, wrapping_of_replay
 from signet.settings.model import PREFIX, Settings, load_toolsets
 from signet.settings.usage import UsageError
 from signet.system.files import read_regular
-from signet.upstream.cassette_folder import CALLS, LABEL, CassetteRedactor
+from signet.system.recording_redactor import RecordingRedactor
+from signet.upstream.cassette_folder import CALLS, LABEL
 
 from .arguments import printable
 from .call import COMMAND_LINE, walk
@@ -230,7 +231,7 @@ async def _run_call(server: Server, call: LoggedCall, arguments: Raw) -> LoggedC
     door = msgspec.structs.replace(COMMAND_LINE, by_name=call.by_name)
     outcome = await walk(server, call.tool, msgspec.json.decode(arguments), door)
     line = msgspec.json.encode(logged(call.request_id, outcome.call, outcome.tool, outcome.fault, outcome.body))
-    return msgspec.json.decode(CassetteRedactor().body(line), type=LoggedCall)
+    return msgspec.json.decode(RecordingRedactor().body(line), type=LoggedCall)
 
 
 def _difference(then: LoggedCall, now: LoggedCall) -> str:

@@ -17,8 +17,8 @@ from signet.kernel.server import QUIET_CONTEXT
 from signet.kernel.tools import Tool
 from signet.kernel.wire import encode
 from signet.settings.model import Settings
+from signet.system.recording_redactor import RecordingRedactor
 from signet.system.redaction import REDACTED
-from signet.upstream.cassette_folder import CassetteRedactor
 
 from .comparing import Difference, differences
 from .feed import MAX_CALLER_CHARS, OK, Feed, FeedRecord
@@ -174,7 +174,7 @@ async def _run_again(parts: Parts, visit: Visit, then: LoggedCall, arguments: An
 def _compare(settings: Settings, then: LoggedCall, outcome: Outcome, took_ms: float) -> ReplayAnswer:
     # As calls are recorded: a secret in an answer is hidden on both sides.
     line = encode(logged(then.request_id, outcome.call, outcome.tool, outcome.fault, outcome.body))
-    now = msgspec.json.decode(CassetteRedactor(settings.secrets()).body(line), type=LoggedCall)
+    now = msgspec.json.decode(RecordingRedactor(settings.secrets()).body(line), type=LoggedCall)
     before, after = _answer(then), _answer(now)
     found, more = differences(_value(before), _value(after))
     tool = outcome.tool.name if outcome.tool is not None else then.tool

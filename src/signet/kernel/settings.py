@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, NamedTuple, Union, cast, get_args, get
 import msgspec
 from msgspec import NODEFAULT
 
-from signet.system.secret_values import NAMES_SECRET
+from signet.system.secret_names import names_secret
 
 from .setting_types import expected, load, members, parsed
 
@@ -255,7 +255,7 @@ def _setting(name: str, hint: Any, default: Any) -> Setting:
     if facts.get("secret") is None:
         # Nobody said so, but a text of that name is one, and so are those in a list.
         is_number = NO_SECRETS.issuperset(members(hint))
-        facts["secret"] = NAMES_SECRET.fullmatch(name) is not None and not is_number
+        facts["secret"] = names_secret(name, "setting") and not is_number
     return Setting(name, hint, default, text, **facts)
 
 

@@ -8,15 +8,13 @@ from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
 from signet.system.redaction import REDACTED, redact_secrets, redact_shapes, redact_user_info
+from signet.system.secret_names import names_secret
 from signet.system.secret_shapes import is_token
-from signet.system.secret_values import NAMES_SECRET
 
 __all__ = ["URL", "shown_command", "shown_url"]
 
 URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\s\"']+")
 FLAG: Final = re.compile(r"(-{0,2})([\w.-]{1,80})(=)?(.*)", re.DOTALL)
-FLAG_SECRET: Final = re.compile(rf"(?:{NAMES_SECRET.pattern}|(?:.*[-_])?(?:bearer|pat))", re.IGNORECASE)
-"""The name of a flag whose value is a secret."""
 
 
 def shown_command(words: Sequence[str]) -> tuple[str, ...]:
@@ -25,15 +23,15 @@ def shown_command(words: Sequence[str]) -> tuple[str, ...]:
     is_secret = False
     for word in words:
         match = FLAG.fullmatch(word)
-        names_secret = match is not None and FLAG_SECRET.fullmatch(match[2]) is not None
+        has_value = match is not None and names_secret(match[2], "flag")
         if is_secret and not word.startswith("-"):
             shown.append(REDACTED)
             is_secret = False
-        elif match is not None and names_secret and match[3]:
+        elif match is not None and has_value and match[3]:
             shown.append(f"{match[1]}{match[2]}={REDACTED}")
             is_secret = False
         else:
-            is_secret = match is not None and names_secret and bool(match[1])
+            is_secret = match is not None and has_value and bool(match[1])
             shown.append(REDACTED if is_token(word) else _shown_word(word))
     return tuple(shown)
 

@@ -17,8 +17,8 @@ from signet.lock.file import Lock, LockedServer, LockError, read_lock
 from signet.lock.policy import Judgement, Note, judge, parse_policy
 from signet.mcp.link import Link
 from signet.mcp.spec import ServerSpec, Wrapping
+from signet.system.recording_redactor import TEXT_REMOVED
 from signet.system.redaction import SecretRedactor
-from signet.upstream.secret_fields import TEXT_REMOVED
 
 from .catalogue import Catalogue
 from .judging import Judge, places

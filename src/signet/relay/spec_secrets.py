@@ -11,32 +11,19 @@ from urllib.parse import parse_qsl, urlsplit
 from signet.lock.address import URL, shown_command, shown_url
 from signet.lock.file import DEFAULT_PATH as LOCK_FILE
 from signet.mcp.spec import ServerSpec
+from signet.system.recording_redactor import secret_parameters
 from signet.system.redaction import MIN_CHARS, REDACTED, SecretRedactor, redact_secrets, redact_user_info
-from signet.system.secret_shapes import is_token
-from signet.system.secret_values import NAMES_SECRET, secrets_inside
-from signet.upstream.secret_fields import secret_parameters
+from signet.system.secret_names import is_open_header, names_identity, names_secret
+from signet.system.secret_shapes import is_token, looks_random
+from signet.system.secret_values import secrets_inside
 
 from .server_name import default_name
 
 __all__ = ["echoed_secrets", "lock_words", "secrets_of", "shown_source", "without_secrets"]
 
-SECRET_VARIABLE: Final = re.compile(
-    r"(?:.*_)?(?:KEY|AUTH|PASS|PASSPHRASE|PAT|PWD|CREDENTIALS?|DSN)(?:_.*)?", re.IGNORECASE
-)
-"""Names of variables that mean a secret, beside those that mean one everywhere."""
 CONFIG_FILE: Final = "signet.toml"
 """The file that every command reads without being told."""
 URL_SIGNS: Final = re.compile(r"[/?&=#]")
-LOOKS_RANDOM: Final = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])[A-Za-z0-9_+=.-]{20,}")
-URL_KEY: Final = re.compile(r".*(?:key|auth|pass|passphrase|pat|pwd|credentials?|sig|signature|jwt)", re.IGNORECASE)
-"""Names of parameters of a URL that mean a secret, beside those that mean one everywhere."""
-IDENTITY: Final = re.compile(r".*(?:id|ref|name)", re.IGNORECASE)
-"""Names of parameters whose value is not secret, however random it looks: answers have to repeat it."""
-PLAIN_HEADERS: Final = frozenset(
-    ("accept-charset", "accept-language", "cache-control", "date", "dnt", "from", "origin", "pragma", "referer",
-     "user-agent", "via")
-)  # fmt: skip
-"""Headers whose values are not secret."""
 PLACE: Final = re.compile(r"(?:~|\.{1,2})?(?:/[\w.@ -]+)+/?")
 """A path, as some variables with the name of a secret have one: `SSH_AUTH_SOCK`, `PWD`."""
 
@@ -62,10 +49,10 @@ def echoed_secrets(spec: ServerSpec) -> tuple[str, ...]:
     """
     found: list[str] = []
     for name, value in spec.headers:
-        if name.lower() not in PLAIN_HEADERS:
+        if not is_open_header(name):
             found += _spellings(value)
     for name, value in spec.env:
-        if _names_secret(name) and not PLACE.fullmatch(value):
+        if names_secret(name, "variable") and not PLACE.fullmatch(value):
             found += _spellings(value)
     for hidden in _hidden(spec.command):
         found += _spellings(hidden)
@@ -109,8 +96,7 @@ def _of_url(text: str) -> Iterator[str]:
     yield from (part for part in URL_SIGNS.split(text) if is_token(part))
     raw = dict(pair.partition("=")[::2] for pair in query.split("&"))
     for name, value in pairs:
-        looks_random = LOOKS_RANDOM.fullmatch(value) is not None and not IDENTITY.fullmatch(name)
-        if _names_secret(name) or URL_KEY.fullmatch(name) or looks_random:
+        if names_secret(name, "parameter") or (looks_random(value) and not names_identity(name)):
             yield value
             yield raw.get(name, "")
 
@@ -160,11 +146,7 @@ def _shown_variable(name: str, value: str, environ: Mapping[str, str]) -> str:
 
 def _is_secret(name: str, value: str) -> bool:
     """Return True for a variable whose name means a secret, or whose value looks like one."""
-    return _names_secret(name) or LOOKS_RANDOM.fullmatch(value) is not None
-
-
-def _names_secret(name: str) -> bool:
-    return (NAMES_SECRET.fullmatch(name) or SECRET_VARIABLE.fullmatch(name)) is not None
+    return names_secret(name, "variable") or looks_random(value)
 
 
 def _hidden(command: tuple[str, ...]) -> Iterator[str]:

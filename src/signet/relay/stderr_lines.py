@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Final
 
 from signet.system.redaction import REDACTED, redact_secrets, redact_user_info
-from signet.system.secret_shapes import KEY_ENDS, opens_private_key
+from signet.system.secret_shapes import ends_private_key, opens_private_key
 
 __all__ = ["LINES_PER_SECOND", "LINE_BYTES", "StderrLines"]
 
@@ -72,12 +72,13 @@ class StderrLines:
         line = bytes(self._rest).rstrip()
         self._rest.clear()
         self._passed += 1
+        shown = line.decode(errors="replace")
         if line and self._key_lines:
-            self._key_lines = 0 if KEY_ENDS.encode() in line else self._key_lines - 1
+            self._key_lines = 0 if ends_private_key(shown) else self._key_lines - 1
             self._on_line(REDACTED)
         elif line:
             self._last = line
-            self._key_lines = MAX_KEY_LINES if opens_private_key(line.decode(errors="replace")) else 0
+            self._key_lines = MAX_KEY_LINES if opens_private_key(shown) else 0
             self._on_line(_text(line))
 
     def _tell_dropped(self) -> None:

@@ -26,10 +26,10 @@ from signet import __version__
 from signet.mcp.link import LinkError
 from signet.mcp.spec import ServerSpec
 from signet.system.files import append_lines, lock, make_private_folders, open_private, read_regular, replacing
+from signet.system.recording_redactor import RecordingRedactor
 
 from .spec_secrets import secrets_of, shown_source
 from .tape_messages import Direction, Line, head_of, line_of, lone
-from .tape_redaction import TapeRedactor
 from .tape_snapshot import SnapshotWatch, digest_of
 
 __all__ = ["FORMAT", "LABEL", "MESSAGES", "TapeLabel", "TapeWriter", "read_label"]
@@ -114,7 +114,7 @@ class TapeWriter:
         """
         self._folder = folder
         self._warn = warn
-        self._redactor = TapeRedactor((*secrets, *secrets_of(spec)), report)
+        self._redactor = RecordingRedactor((*secrets, *secrets_of(spec)), report)
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._queue: list[_Recorded] = []
@@ -244,13 +244,13 @@ class TapeWriter:
             messages = lone(item.body)
         except (ValueError, RecursionError):
             self._sequence += 1
-            text = self._redactor.message(item.body[:MAX_TEXT_BYTES]).decode(errors="replace")
+            text = self._redactor.body(item.body[:MAX_TEXT_BYTES]).decode(errors="replace")
             line = Line(number, item.direction, self._sequence, item.ms, text=text)
             yield msgspec.json.encode(line) + b"\n"
             return
         for message in messages:
             self._sequence += 1
-            redacted = self._redactor.message(message, is_definition=self._note(number, item.direction, message))
+            redacted = self._redactor.body(message, is_definition=self._note(number, item.direction, message))
             yield line_of(number, item.direction, self._sequence, item.ms, redacted)
 
     def _note(self, number: int, direction: Direction, message: bytes) -> bool:

@@ -19,13 +19,13 @@ import msgspec
 from signet.kernel.errors import INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, UNSUPPORTED_VERSION
 from signet.kernel.protocol import MODERN_VERSIONS
 from signet.mcp.link import LinkError, Outgoing
+from signet.system.recording_redactor import RecordingRedactor
 
 from .tape_index import LISTEN, Exchange, Step
 from .tape_messages import CONFIRMED, SUBSCRIPTION_KEY, Head, Id, head_of, params_of, rekeyed, speaks_modern
 from .tape_nearest import not_recorded
 from .tape_play import TapePlay
 from .tape_reader import TapeReader
-from .tape_redaction import TapeRedactor
 
 __all__ = ["TapeLink"]
 
@@ -42,7 +42,7 @@ class TapeLink:
         """Play the tape in a folder, or one that several links share; secrets are removed from what is looked up."""
         self._is_own = isinstance(tape, str)
         self._tape = TapeReader(tape) if isinstance(tape, str) else tape
-        self._redactor = TapeRedactor(secrets)
+        self._redactor = RecordingRedactor(secrets)
         self._receive: Callable[[bytes], None] = _ignore
         self._playing: dict[Id, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -69,7 +69,7 @@ class TapeLink:
         if self._is_closed:
             return
         try:
-            head = head_of(self._redactor.message(message.body))
+            head = head_of(self._redactor.body(message.body))
             params = params_of(head)
         except (ValueError, RecursionError):
             return

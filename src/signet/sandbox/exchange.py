@@ -14,6 +14,7 @@ from typing import Final, Literal
 import msgspec
 
 from signet.kernel.errors import Code, Fault
+from signet.system.secret_names import names_secret
 
 from .message import SandboxRequest, SandboxResponse, parse_head, response_head
 
@@ -30,9 +31,6 @@ WRITE_BYTES: Final = 8192
 
 NO_LINGER: Final = struct.pack("hh" if sys.platform == "win32" else "ii", 1, 0)
 """A socket option that makes closing send an RST."""
-
-SECRET: Final = {"authorization", "cookie", "proxy-authorization"}
-"""Headers that the log stores as a fingerprint."""
 
 
 class LoggedRequest(msgspec.Struct):
@@ -55,7 +53,10 @@ class LoggedRequest(msgspec.Struct):
     @classmethod
     def of(cls, request: SandboxRequest, time_s: float) -> LoggedRequest:
         """Return the entry of a request that was read now; secrets are stored as fingerprints."""
-        headers = {name: fingerprint(value) if name in SECRET else value for name, value in request.headers.items()}
+        headers = {
+            name: fingerprint(value) if names_secret(name, "header") else value
+            for name, value in request.headers.items()
+        }
         return cls(request.method, request.target, headers, round(time_s, 6))
 
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Final
 
 import msgspec
 
-from .secret_shapes import NAMES, secret_spans
+from .secret_shapes import lines_after_names, secret_spans, user_info, values_after_names
 
 __all__ = [
     "MIN_CHARS",
@@ -42,8 +42,6 @@ ESCAPED_LETTER: Final = re.compile(rb"\\u00(?:3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]
 """A letter or a digit that JSON need not escape."""
 QUOTE: Final = b'"'
 
-_IS: Final = r"""["']?[ \t]*[:=][ \t]*"""
-
 
 def redact_secrets(text: str) -> str:
     """Redact all secrets that are recognised in a message: by their shapes, or by the names before them."""
@@ -61,22 +59,13 @@ def redact_shapes(text: str, instead: str = REDACTED) -> str:
 
 def redact_labelled(text: str) -> str:
     """Redact the values that follow the name of a secret."""
-    line, value = _patterns()
-    return value.sub(rf"\1{REDACTED}", line.sub(rf"\1{REDACTED}", text))
+    instead = rf"\1{REDACTED}"
+    return values_after_names().sub(instead, lines_after_names().sub(instead, text))
 
 
 def redact_user_info(text: str) -> str:
     """Redact the names and passwords that stand in URLs before the host."""
-    return re.sub(r"(?<=://)[^/\s@']+@", "…@", text)
-
-
-@cache
-def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Compile the patterns of a secret that reaches to the end of its line, and of a secret that is one value."""
-    return (
-        re.compile(rf"""((?:authorization|cookie)s?{_IS}["']?)[^"'\r\n]+""", re.IGNORECASE),
-        re.compile(rf"""({NAMES}{_IS})(?:"(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s,;&]+)""", re.IGNORECASE),
-    )
+    return user_info().sub("…", text)
 
 
 class SecretRedactor:

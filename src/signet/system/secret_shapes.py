@@ -1,7 +1,8 @@
 """Shapes of secrets: private keys, tokens of well-known services, passwords in addresses or after their names. Pure.
 
-This is the only table of shapes. `signet check` names the kinds that it finds; the lock, recordings, the journal and
-the log remove them. Each pattern reads a text once: none can begin inside a run of the characters that it repeats.
+This is the only table of shapes; `secret_names` is the only table of names. `signet check` names the kinds that it
+finds; the lock, recordings, the journal and the log remove them. Each pattern reads a text once: none can begin inside
+a run of the characters that it repeats.
 """
 
 from __future__ import annotations
@@ -11,31 +12,23 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Final
 
+from .secret_names import NAMES, names_secret
+
 __all__ = [
-    "KEY_ENDS",
-    "NAMES",
+    "ends_private_key",
     "find_secrets",
     "is_token",
+    "json_names",
+    "lines_after_names",
+    "looks_random",
     "may_hold_secret",
-    "names_secret",
     "opens_private_key",
+    "parameters",
     "secret_spans",
+    "user_info",
+    "values_after_names",
 ]
 
-NAMES: Final = r"(?:token|authorization|passw(?:or)?d|secret|api[ _.-]?key|cookie)(?:s|[_-]?values?)?"
-"""The names under which secrets are written."""
-FIELD: Final = rf"(?i)[\w. -]*{NAMES}"
-NAME_WORD: Final = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])"
-PLACE: Final = "page|pagination|paging|continuation|cursor|sync|skip|scroll|resume|start|after|before|offset|delta"
-PAGE_TOKEN: Final = rf"(?:(?:next|prev|previous)?(?:{PLACE})|next|prev|previous|progress)tokens?"
-"""The last words of a name whose token stands for a place in a list, or for one request in MCP (`progressToken`)."""
-CREDENTIALS: Final = frozenset(
-    (
-        *("access", "api", "app", "auth", "authentication", "bearer", "client", "csrf", "device", "id", "identity"),
-        *("jwt", "login", "oauth", "personal", "push", "refresh", "secret", "security", "session", "user", "xsrf"),
-    )
-)
-"""The words before `tokens` in the name of credentials; other names, such as `max_tokens`, are those of numbers."""
 PRIVATE_KEY: Final = "a private key"
 TOKENS: Final[tuple[tuple[str, tuple[str, ...], str], ...]] = (
     ("an API key of OpenAI or Anthropic", ("sk-",), r"(?=[A-Za-z0-9_-]*[0-9])[A-Za-z0-9_-]{20,}"),
@@ -56,7 +49,6 @@ WHOLE_WORD: Final = r"[\w.~+/=-]{8,}"
 """The rest of a word of a command line that begins as a token does: such a word is not a sentence."""
 SHORTEST: Final = 12
 """No secret with its name or its beginning is shorter."""
-WORD_PAIR: Final = 2
 MIN_VALUE_CHARS: Final = 8
 """The shortest value after a name and a colon."""
 ESCAPED: Final = (r"\\[abefnrtv0]", r"\\u[0-9A-Fa-f]{4}", r"\\x[0-9A-Fa-f]{2}", "%[0-9A-Fa-f]{2}")
@@ -70,6 +62,17 @@ QUOTE: Final = r"""\\{0,7}["']?"""
 VALUE_CHAR: Final = r"""(?:[^\s"'`,;&()\[\]\\]|\\(?!["'\\]))"""
 LABELLED: Final = rf"(?i)({NAMES}){QUOTE}[ \t]{{0,4}}[:=][ \t]{{0,4}}{QUOTE}({VALUE_CHAR}{{6,}})"
 PLACEHOLDER: Final = r"[<>{}$*…]|\.\.\.|(?i:x{3}|your|example|secret|password|token|changeme|redacted|string)"
+IS: Final = r"""["']?[ \t]*[:=][ \t]*"""
+"""The sign between a name and its value."""
+REST_OF_LINE: Final = rf"""((?:authorization|cookie)s?{IS}["']?)[^"'\r\n]+"""
+AFTER_NAME: Final = rf"""({NAMES}{IS})(?:"(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s,;&]+)"""
+PARAMETER: Final = (
+    rf"((?:[?&]|%3f|%26|&amp;|\\u0026)([\w.-]{{0,40}}{NAMES})(?:=|%3d))((?:(?!%26)[^&# \t\r\n\f\v\"'\\<>])*)"
+)
+HEADER: Final = r"((authorization)\s*:\s*(?:bearer|basic|digest)\s+)([^ \t\r\n\f\v\"'\\<>]+)"
+JSON_NAME: Final = rf'"([\w. -]{{0,40}}{NAMES})"\s*:\s*'
+USER_INFO: Final = r"(?<=://)[^/\s@']+(?=@)"
+RANDOM: Final = r"(?=.*[0-9])(?=.*[A-Za-z])[A-Za-z0-9_+=.-]{20,}"
 KEY_BEGINS: Final = "-----BEGIN "
 KEY_ENDS: Final = "-----END "
 KEY_LABEL: Final = r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
@@ -102,19 +105,6 @@ def may_hold_secret(text: str | bytes) -> bool:
 def is_token(word: str) -> bool:
     """Return True if a word of a command line or of a path begins as the token of a well-known service does."""
     return _whole_word().fullmatch(word) is not None
-
-
-def names_secret(name: str) -> bool:
-    """Return whether a text under this name is a secret."""
-    if re.fullmatch(FIELD, name) is None:
-        return False
-    words = [word.lower() for word in re.findall(NAME_WORD, name)][-WORD_PAIR:]
-    if any(re.fullmatch(PAGE_TOKEN, spelling) for spelling in (words[-1], "".join(words))):
-        return False
-    if not words[-1].endswith("tokens"):
-        return True
-    before = words[-1].removesuffix("tokens") or "".join(words[:-1])
-    return not before or before in CREDENTIALS
 
 
 def find_secrets(text: str) -> list[str]:
@@ -165,7 +155,17 @@ def _private_keys(text: str) -> Iterator[tuple[int, int]]:
 def opens_private_key(line: str) -> bool:
     """Return True if a private key begins in a line and does not end there."""
     at = line.rfind(KEY_BEGINS)
-    return at >= 0 and _key_label().match(line, at) is not None and KEY_ENDS not in line[at:]
+    return at >= 0 and _key_label().match(line, at) is not None and not ends_private_key(line[at:])
+
+
+def ends_private_key(line: str) -> bool:
+    """Return True if a private key ends in a line."""
+    return KEY_ENDS in line
+
+
+def looks_random(value: str) -> bool:
+    """Return True for a long value of letters and digits, such as a key of a service without a known shape."""
+    return _random().fullmatch(value) is not None
 
 
 def _end_of_run(text: str, at: int) -> int:
@@ -237,6 +237,41 @@ def _whole_word() -> re.Pattern[str]:
 @cache
 def _placeholder() -> re.Pattern[str]:
     return re.compile(PLACEHOLDER)
+
+
+@cache
+def lines_after_names() -> re.Pattern[str]:
+    """Return the pattern of a secret that reaches to the end of its line; the first group is all before it."""
+    return re.compile(REST_OF_LINE, re.IGNORECASE)
+
+
+@cache
+def values_after_names() -> re.Pattern[str]:
+    """Return the pattern of a secret that is one value after its name; the first group is all before it."""
+    return re.compile(AFTER_NAME, re.IGNORECASE)
+
+
+@cache
+def parameters(*, or_headers: bool = False) -> re.Pattern[str]:
+    """Return the pattern of a parameter of a URL, or of a header too: all before the value, the name, the value."""
+    return re.compile(f"{PARAMETER}|{HEADER}" if or_headers else PARAMETER, re.IGNORECASE)
+
+
+@cache
+def json_names() -> re.Pattern[str]:
+    """Return the pattern of the name of a JSON field in any text; the group is the name."""
+    return re.compile(JSON_NAME, re.IGNORECASE)
+
+
+@cache
+def user_info() -> re.Pattern[str]:
+    """Return the pattern of the name and the password before the host of a URL."""
+    return re.compile(USER_INFO)
+
+
+@cache
+def _random() -> re.Pattern[str]:
+    return re.compile(RANDOM)
 
 
 @cache

@@ -7,21 +7,17 @@ well-known shape.
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Iterator
 from enum import Enum
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from .redaction import REDACTED, redact_shapes, redact_user_info
-from .secret_shapes import NAMES, secret_spans
+from .secret_names import names_secret
+from .secret_shapes import secret_spans, user_info
 
-__all__ = ["NAMES_SECRET", "hide_secrets", "plain", "secrets_inside", "texts_of"]
-
-NAMES_SECRET: Final = re.compile(rf".*{NAMES}|x-.*-(?:key|auth)", re.IGNORECASE)
-"""The name of a setting, of a field or of a header that is a secret."""
-USER_INFO: Final = re.compile(r"(?<=://)[^/\s@']+(?=@)")
+__all__ = ["hide_secrets", "plain", "secrets_inside", "texts_of"]
 
 
 def plain(value: Any) -> Any:
@@ -58,12 +54,12 @@ def secrets_inside(value: Any, *, is_secret: bool = False) -> Iterator[str]:
 
 
 def _is_secret(key: Any) -> bool:
-    return NAMES_SECRET.fullmatch(str(key)) is not None
+    return names_secret(str(key), "setting")
 
 
 def _passwords(text: str) -> Iterator[str]:
     """Yield the user info of URLs, and the password in it."""
-    for info in USER_INFO.findall(text):
+    for info in user_info().findall(text):
         yield info
         yield info.partition(":")[2]
 

@@ -26,8 +26,9 @@ import msgspec
 from signet.kernel.errors import Code, Fault
 from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse, UpstreamState, states_of
 from signet.kernel.waiting import Waiting
+from signet.system.recording_redactor import RecordingRedactor
 
-from .cassette_folder import CassetteReader, CassetteRedactor, CassetteWriter, RecordedOrigin
+from .cassette_folder import CassetteReader, CassetteWriter, RecordedOrigin
 
 __all__ = ["RecordingUpstream", "ReplayUpstream", "recorded_today", "replayed_today"]
 
@@ -75,7 +76,7 @@ class RecordedExchange(msgspec.Struct, frozen=True, omit_defaults=True, forbid_u
 class RecordingUpstream:
     """An upstream that records the exchanges of another upstream, and changes none of them."""
 
-    def __init__(self, inner: Upstream, toolset: str, files: CassetteWriter, redactor: CassetteRedactor) -> None:
+    def __init__(self, inner: Upstream, toolset: str, files: CassetteWriter, redactor: RecordingRedactor) -> None:
         self.origin = inner.origin
         self.has_token = inner.has_token
         self._inner = inner
@@ -125,7 +126,9 @@ class RecordingUpstream:
 class ReplayUpstream:
     """An upstream without network: every request gets the response that was recorded for it."""
 
-    def __init__(self, toolset: str, source: RecordedOrigin, files: CassetteReader, redactor: CassetteRedactor) -> None:
+    def __init__(
+        self, toolset: str, source: RecordedOrigin, files: CassetteReader, redactor: RecordingRedactor
+    ) -> None:
         self.origin = source.origin
         self.has_token = source.has_token
         self._toolset = toolset
@@ -151,7 +154,7 @@ class ReplayUpstream:
         """Do nothing: a recorded response stays as it is."""
 
 
-def _recorded_target(request: UpstreamRequest, redactor: CassetteRedactor) -> str:
+def _recorded_target(request: UpstreamRequest, redactor: RecordingRedactor) -> str:
     """Return the target of a request without secrets; with its method and a digest of its body unless it is a GET."""
     target = redactor.target(request.target)
     if request.method == "GET" and not request.body:
@@ -218,7 +221,7 @@ def _not_recorded(message: str) -> Fault:
     return Fault(Code.INTERNAL_ERROR, message, name="NOT_RECORDED", as_tool_result=False)
 
 
-def _to_recorded_response(response: UpstreamResponse, redactor: CassetteRedactor) -> RecordedResponse:
+def _to_recorded_response(response: UpstreamResponse, redactor: RecordingRedactor) -> RecordedResponse:
     body = redactor.body(response.body)
     text, encoded = None, None
     try:

@@ -21,26 +21,12 @@ from typing import Any, Final
 import msgspec
 
 from signet.system.files import append_lines, lock, make_private_folders, open_private, read_regular, replacing
-from signet.system.redaction import MIN_CHARS, SecretRedactor
-from signet.system.secret_shapes import may_hold_secret
-
-from .secret_fields import (
-    OF_SETTINGS,
-    QUOTED,
-    Removals,
-    redact_fields,
-    redact_known_shapes,
-    redact_parameters,
-    redact_target,
-    redact_unparsed,
-)
 
 __all__ = [
     "CALLS",
     "LABEL",
     "CassetteManifest",
     "CassetteReader",
-    "CassetteRedactor",
     "CassetteWriter",
     "RecordedOrigin",
     "read_manifest",
@@ -216,46 +202,3 @@ def read_manifest(folder: str) -> CassetteManifest:
         return msgspec.json.decode(data, type=CassetteManifest)
     except RecursionError:
         raise ValueError(f"{LABEL} is nested too deeply") from None
-
-
-class CassetteRedactor:
-    """Removes secrets from data that is about to be recorded, or compared with recorded data."""
-
-    def __init__(self, secrets: tuple[str, ...] = (), report: Callable[[str], None] | None = None) -> None:
-        """Remove the secrets of the settings, and texts under names of secrets, which `report` is called with."""
-        self._redactor = SecretRedactor(secrets, min_chars=MIN_CHARS)
-        self._removals = Removals(report)
-
-    def target(self, target: str) -> str:
-        """Return a request target without secrets in its path and query."""
-        known = self._redactor.text(target, QUOTED)
-        self._report_known(known, target)
-        return redact_known_shapes(redact_target(known, self._removals), self._removals, QUOTED)
-
-    def text(self, text: str) -> str:
-        """Return a text without secrets."""
-        known = self._redactor.text(text)
-        self._report_known(known, text)
-        return self._without_shapes(known)
-
-    def body(self, body: bytes) -> bytes:
-        """Return a body without secrets; in JSON, without the texts of all fields with the name of a secret."""
-        known = self._redactor.data(body)
-        self._report_known(known, body)
-        if not may_hold_secret(known):
-            return known
-        text = redact_parameters(known.decode(errors="surrogateescape"), self._removals)
-        try:
-            value = msgspec.json.decode(text)
-            redacted = redact_fields(value, self._removals, text_of=self._without_shapes)
-        except (ValueError, RecursionError):
-            unparsed = self._without_shapes(redact_unparsed(text, self._removals))
-            return unparsed.encode(errors="surrogateescape")
-        return text.encode() if redacted == value else msgspec.json.encode(redacted)
-
-    def _without_shapes(self, text: str) -> str:
-        return redact_known_shapes(text, self._removals)
-
-    def _report_known(self, redacted: object, original: object) -> None:
-        if redacted != original:
-            self._removals.add(OF_SETTINGS)

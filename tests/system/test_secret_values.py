@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from signet.system.redaction import REDACTED
-from signet.system.secret_values import NAMES_SECRET, hide_secrets, plain, secrets_inside, texts_of
+from signet.system.secret_names import names_secret
+from signet.system.secret_values import hide_secrets, plain, secrets_inside, texts_of
 
 
 @dataclasses.dataclass
@@ -43,12 +44,12 @@ class Key(enum.Enum):
 
 @pytest.mark.parametrize("name", ["api_key", "token", "Authorization", "x-tenant-key", "db_password", "COOKIE"])
 def test_a_name_that_means_a_secret(name: str) -> None:
-    assert NAMES_SECRET.fullmatch(name)
+    assert names_secret(name, "setting")
 
 
 @pytest.mark.parametrize("name", ["city", "base_url", "limit", "tokenizer_path"])
 def test_a_name_that_means_none(name: str) -> None:
-    assert not NAMES_SECRET.fullmatch(name)
+    assert not names_secret(name, "setting")
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from secret_texts import CORES, SECRETS
 from signet.lock.address import shown_command, shown_url
-from signet.relay.tape_redaction import TapeRedactor
+from signet.system.recording_redactor import RecordingRedactor
 from signet.system.redaction import redact_secrets, redact_shapes
 from signet.system.secret_shapes import OVERLAP_CHARS, WINDOW_CHARS, is_token, may_hold_secret, secret_spans
 from signet.system.secret_values import hide_secrets, secrets_inside
-from signet.upstream.cassette_folder import CassetteRedactor
 
 
 def leaks(text: str) -> list[str]:
@@ -30,12 +29,9 @@ def test_a_secret_is_removed_wherever_it_is_written(secret: str) -> None:
         redact_secrets(words),
         redact_shapes(words),
         " ".join(shown_command(["run", secret, f"--with={secret}", f"X:{secret}"])),
-        TapeRedactor().message(body).decode(),
-        TapeRedactor().message(body[:-1]).decode(),
-        TapeRedactor().text(words),
-        CassetteRedactor().body(body).decode(),
-        CassetteRedactor().body(body[:-1]).decode(),
-        CassetteRedactor().text(words),
+        RecordingRedactor().body(body).decode(),
+        RecordingRedactor().body(body[:-1]).decode(),
+        RecordingRedactor().text(words),
         str(hide_secrets([words])),
     ]
 
