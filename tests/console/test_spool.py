@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from signet.console import spool as module
-from signet.console import spool_folder as folders
 from signet.console.spool import SharedSpool, Spool
 from signet.console.spool_folder import spool_folder
 from signet.settings.model import Settings
@@ -129,7 +128,7 @@ def test_a_full_disk_loses_lines_and_nothing_else(tmp_path: Path, monkeypatch: p
 def test_the_folder_lives_as_long_as_the_server_and_those_of_killed_ones_are_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(folders.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     left = tmp_path / "signet-console-left"
     left.mkdir()
     (left / "owner").touch()

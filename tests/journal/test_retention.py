@@ -149,10 +149,10 @@ def test_a_journal_whose_lock_cannot_be_asked_for_counts_as_written(
 ) -> None:
     """On a file system without locks no journal is removed that somebody may be writing."""
 
-    def no_locks(_: int) -> bool:
+    def no_locks(*_: int) -> None:
         raise OSError(errno.ENOLCK, "no locks available")
 
-    monkeypatch.setattr(retention, "lock", no_locks)
+    monkeypatch.setattr("fcntl.flock", no_locks)
     (tmp_path / FOLDER).mkdir(parents=True)
     for run in "abc":
         (tmp_path / FOLDER / f"envelope_validation.20260101T000000Z.{run}.jsonl").write_bytes(b"")

@@ -300,7 +300,7 @@ def test_a_folder_that_is_just_being_made_is_not_removed_by_another_server(
 
     def lock_late(file: int, how: int) -> None:
         """Let another server start in the moment before a lock is taken."""
-        if how == fcntl.LOCK_EX and not others:
+        if how & fcntl.LOCK_EX and not others:
             monkeypatch.setattr(fcntl, "flock", lock)
             others.append(MetricsFolder.create())
         lock(file, how)

@@ -15,10 +15,13 @@ import re
 import threading
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from secrets import token_hex
 from typing import Final
 
-from signet.system.files import append_lines, lock, open_private, open_regular
+from signet.system.files import open_regular
+from signet.system.line_file import LineFile, RotatingFile
+from signet.system.shared_folder import SharedFolder, is_marked, mark
 
 __all__ = ["SharedSpool", "Spool"]
 
@@ -58,14 +61,13 @@ class SharedSpool(Spool):
     is_shared = True
 
     def __init__(self, folder: str) -> None:
-        self._folder = folder
+        self._folder = SharedFolder(folder)
         self._writing = threading.Lock()
         self._reading = threading.Lock()
         self._process = ""
         """The name of this process's files; it is chosen with the first line, since a process may fork before."""
-        self._alive: int | None = None
-        self._files: dict[str, tuple[int, int]] = {}
-        """The open file of each kind, and its number."""
+        self._files: dict[str, RotatingFile] = {}
+        """The files of each kind."""
         self._read: dict[str, int] = {}
         """How much of each file of others has been read."""
 
@@ -74,8 +76,12 @@ class SharedSpool(Spool):
         if not lines:
             return
         with self._writing, suppress(OSError):
-            file = self._file_of(kind)
-            append_lines(file, b"".join(line + b"\n" for line in lines), os.fstat(file).st_size)
+            if not self._process:
+                self._enter()
+            if kind not in self._files:
+                self._files[kind] = RotatingFile(partial(self._begin, kind), PIECE_BYTES)
+            file, end = self._files[kind].current()
+            file.append(b"".join(line + b"\n" for line in lines), end)
 
     def others(self, kind: str) -> Iterable[bytes]:
         """Return the new lines in the files of other processes."""
@@ -93,7 +99,7 @@ class SharedSpool(Spool):
         """Return the files of a kind that others have written, each process's in their order."""
         found = []
         with suppress(OSError):
-            for name in os.listdir(self._folder):
+            for name in self._list():
                 match = NAME.fullmatch(name)
                 if match is not None and match[2] == kind and match[1] != self._process:
                     found.append((match[1], int(match[3]), name))
@@ -101,7 +107,7 @@ class SharedSpool(Spool):
 
     def _new_lines(self, name: str) -> list[bytes]:
         """Return what has come behind the part that was read, up to the last line end."""
-        file = open_regular(self._path(name), os.O_RDONLY)
+        file = open_regular(self._folder.file(name), os.O_RDONLY)
         try:
             at = self._read.get(name, 0)
             if os.fstat(file).st_size <= at:
@@ -116,47 +122,30 @@ class SharedSpool(Spool):
         self._read[name] = at + len(whole) + len(end)
         return whole.split(b"\n") if end else []
 
-    def _file_of(self, kind: str) -> int:
-        """Return the file to which lines of a kind are appended; begin another one if it is too long."""
-        if not self._process:
-            self._enter()
-        file, number = self._files.get(kind, (-1, 0))
-        if file >= 0 and os.fstat(file).st_size < PIECE_BYTES:
-            return file
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
-        self._files[kind] = open_private(self._path(f"{self._process}.{kind}.{number + 1}.jsonl"), flags), number + 1
-        if file >= 0:
-            os.close(file)
+    def _begin(self, kind: str, number: int) -> LineFile:
+        """Begin a file for lines of a kind, and remove the oldest one."""
+        file = LineFile(self._folder.file(f"{self._process}.{kind}.{number}.jsonl"), is_new=True)
         with suppress(OSError):
-            os.unlink(self._path(f"{self._process}.{kind}.{number + 1 - PIECES}.jsonl"))
-        return self._files[kind][0]
+            os.unlink(self._folder.file(f"{self._process}.{kind}.{number - PIECES}.jsonl"))
+        return file
 
     def _enter(self) -> None:
-        """Choose the name of this process's files, and hold a lock that says that it runs."""
+        """Choose the name of this process's files, and mark that it runs."""
         process = f"{os.getpid()}-{token_hex(4)}"
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
-        self._alive = open_private(self._path(process + LOCK), flags)
-        lock(self._alive)
+        mark(self._folder.file(process + LOCK))
         self._process = process
         with suppress(OSError):
             self._forget_ended()
 
     def _forget_ended(self) -> None:
         """Remove the files of the processes that ended first, if there are many."""
-        locks = [name for name in os.listdir(self._folder) if name.endswith(LOCK) and self._has_ended(name)]
-        ended = sorted((os.stat(self._path(name)).st_mtime, name.removesuffix(LOCK)) for name in locks)
+        paths = {name.removesuffix(LOCK): self._folder.file(name) for name in self._list() if name.endswith(LOCK)}
+        ended = sorted((os.stat(path).st_mtime, process) for process, path in paths.items() if not is_marked(path))
         gone = {process for _, process in ended[:-MAX_ENDED]}
-        for name in os.listdir(self._folder):
+        for name in self._list():
             if name.partition(".")[0] in gone:
                 with suppress(OSError):
-                    os.unlink(self._path(name))
+                    os.unlink(self._folder.file(name))
 
-    def _has_ended(self, name: str) -> bool:
-        file = open_regular(self._path(name), os.O_RDONLY)
-        try:
-            return lock(file, shared=True)
-        finally:
-            os.close(file)
-
-    def _path(self, name: str) -> str:
-        return os.path.join(self._folder, name)
+    def _list(self) -> list[str]:
+        return os.listdir(self._folder.path)

@@ -5,24 +5,23 @@ Pool.use(work) ── an idle Child, or a new one ── work(child) ── kept
 
 from __future__ import annotations
 
-import contextlib
 import os
-import shutil
-import tempfile
 import threading
-import time
 from collections.abc import Callable
 from typing import Final, TypeVar
 
 from signet.system.child import Child, ChildEndedError, Hold
+from signet.system.shared_folder import SharedFolder
 
 __all__ = ["PREFIX", "Pool"]
 
 T = TypeVar("T")
 
 PREFIX: Final = "signet-engine-"
-STALE_S: Final = 86_400
-"""The age from which a folder is that of a Signet which was killed; one in use is touched whenever a child starts."""
+UNOWNED_S: Final = 86_400
+"""The age from which a folder without an owner, as versions up to 0.2 made them, is that of a killed process."""
+CHILDREN: Final = "children"
+"""The name of the empty folder in which children start."""
 
 
 class Pool:
@@ -35,7 +34,7 @@ class Pool:
         self._lock = threading.Lock()
         self._idle: list[tuple[Child, threading.Timer]] = []
         self._busy: set[Child] = set()
-        self._folder: str | None = None
+        self._folder: SharedFolder | None = None
         self._closed = False
 
     def use(self, work: Callable[[Child], T], hold: Hold | None = None) -> T:
@@ -68,7 +67,7 @@ class Pool:
             # Whoever uses it sees its end, and discards it.
             child.kill()
         if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
+            folder.remove()
 
     def _take(self) -> Child:
         with self._lock:
@@ -81,14 +80,18 @@ class Pool:
                     self._busy.add(child)
                     return child
                 child.discard()
-            if self._folder is None or not os.path.isdir(self._folder):
-                _remove_stale()
-                self._folder = tempfile.mkdtemp(prefix=PREFIX)
-            with contextlib.suppress(OSError):
-                os.utime(self._folder)
-            child = self._start(self._folder)
+            child = self._start(self._children_folder())
             self._busy.add(child)
             return child
+
+    def _children_folder(self) -> str:
+        """Return the empty folder in which children start; make it if there is none, or if it was removed."""
+        if self._folder is None or not os.path.isdir(self._folder.file(CHILDREN)):
+            if self._folder is not None:
+                self._folder.remove()
+            self._folder = SharedFolder.create(PREFIX, UNOWNED_S)
+            os.mkdir(self._folder.file(CHILDREN), 0o700)
+        return self._folder.file(CHILDREN)
 
     def _give_back(self, child: Child) -> None:
         with self._lock:
@@ -113,14 +116,3 @@ class Pool:
                 return
             self._idle = kept
         child.discard()
-
-
-def _remove_stale() -> None:
-    """Remove the folders of this user that a killed Signet has left."""
-    with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
-        for entry in entries:
-            if not entry.name.startswith(PREFIX) or not entry.is_dir(follow_symlinks=False):
-                continue
-            status = entry.stat(follow_symlinks=False)
-            if status.st_uid == os.getuid() and time.time() - status.st_mtime > STALE_S:
-                shutil.rmtree(entry.path, ignore_errors=True)

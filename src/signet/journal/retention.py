@@ -13,8 +13,9 @@ from uuid import uuid4
 
 import msgspec
 
-from signet.system.files import lock, make_private_folders, open_private, open_regular
+from signet.system.files import make_private_folders, open_private
 from signet.system.line_file import LineFile
+from signet.system.shared_folder import hold_mark, is_marked
 
 __all__ = [
     "FOLDER",
@@ -36,8 +37,6 @@ RUN: Final = 2
 """The index of the run's name in the name of a journal, which is split at its dots."""
 PIECES: Final = 10
 """The number of files into which a process divides the space or the time that it may keep."""
-LOOK_S: Final = 0.05
-"""The time that another process needs at most to see whether a journal is being written."""
 SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
@@ -152,27 +151,11 @@ class RunHold:
         with contextlib.suppress(OSError):
             journals = [journal for journal in _found(self._folder) if journal.run == self._run]
             for journal in sorted(journals, key=lambda journal: (journal.written_s, journal.path), reverse=True):
-                self._held = _hold(journal.path)
+                self._held = hold_mark(journal.path)
                 if self._held is not None:
                     break
         if before is not None:
             os.close(before)
-
-
-def _hold(path: str) -> int | None:
-    """Return the descriptor of a journal that is locked as long as it is open; None if it cannot be locked."""
-    try:
-        journal = open_regular(path, os.O_RDONLY)
-    except OSError:
-        return None
-    try:
-        # Another process may be looking at it, which takes a moment.
-        if lock(journal, wait_s=LOOK_S, shared=True):
-            return journal
-    except OSError:
-        pass
-    os.close(journal)
-    return None
 
 
 class _Journal(msgspec.Struct, frozen=True):
@@ -257,12 +240,6 @@ def _is_written(path: str) -> bool:
     """Return True if a process holds the lock of this journal."""
     # Where there are no locks (Windows), the system itself keeps an open file from being removed.
     try:
-        journal = open_regular(path, os.O_RDONLY)
+        return is_marked(path, can_be_held=True)
     except OSError:
         return True
-    try:
-        return not lock(journal)
-    except OSError:
-        return True
-    finally:
-        os.close(journal)

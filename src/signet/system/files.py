@@ -184,7 +184,7 @@ def lock(file: int, *, wait_s: float = 0.0, retry_s: float = LOCK_RETRY_S, share
 
 
 @contextlib.contextmanager
-def locked_folder(path: str, *, wait_s: float) -> Iterator[None]:
+def locked_folder(path: str, *, wait_s: float, shared: bool = False) -> Iterator[None]:
     """Lock a folder until the block ends; nothing is left in it, and a process that is killed holds no lock.
 
     Where such locks do not exist (Windows, some network file systems, a folder that cannot be read), do without.
@@ -200,7 +200,7 @@ def locked_folder(path: str, *, wait_s: float) -> Iterator[None]:
     try:
         is_ours = True
         with contextlib.suppress(OSError):
-            is_ours = lock(folder, wait_s=wait_s)
+            is_ours = lock(folder, wait_s=wait_s, shared=shared)
         if not is_ours:
             raise TimeoutError(errno.EBUSY, "another process has locked it: try again", path)
         yield

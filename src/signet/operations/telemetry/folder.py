@@ -1,29 +1,24 @@
 """The folder in which the processes of a server keep their figures, so that one page can show the sum of all.
 
-    <folder>/owner              locked by the process that made the folder, for as long as it runs
-             lock               held while files are read, or while those of ended processes are summed up
-             <name>.cells       the cells of one process, in memory that it shares; locked while it runs
+    <folder>/<name>.cells       the cells of one process, in memory that it shares; marked while it runs
              <name>.keys        whose cells begin where, one JSON line each
 
-The counts of a process that has ended, however it ended, stay in its file and count on; its gauges do not.
+The folder is locked while files are read, or while those of ended processes are summed up. The counts of a process
+that has ended, however it ended, stay in its file and count on; its gauges do not.
 """
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import mmap
 import os
-import shutil
-import tempfile
 from array import array
-from collections.abc import Iterator
 from secrets import token_hex
 from typing import Final
 
 import msgspec
 
-from signet.system.files import open_regular, read_regular
+from signet.system.line_file import LineFile
+from signet.system.shared_folder import SharedFolder, is_marked, mark
 
 from .families import BY_NAME
 from .registry import MAX_CELLS, Figures, Key, Values
@@ -44,45 +39,33 @@ class FileCells:
     """The cells of this process, in a file."""
 
     def __init__(self, stem: str) -> None:
-        self._cells = os.open(stem + CELLS, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        # Held until the process ends, however it ends: the kernel lets go of it.
-        fcntl.flock(self._cells, fcntl.LOCK_EX)
+        self._cells = mark(stem + CELLS)
         os.ftruncate(self._cells, MAX_CELLS * ITEM_BYTES)
         self.values: Values = memoryview(mmap.mmap(self._cells, MAX_CELLS * ITEM_BYTES)).cast("d")
-        self._keys = os.open(stem + KEYS, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self._keys = LineFile(stem + KEYS)
 
     def note(self, key: Key, at: int) -> None:
         """Write down whose cells begin at a place."""
-        os.write(self._keys, msgspec.json.encode((*key, at)) + b"\n")
+        self._keys.append(msgspec.json.encode((*key, at)) + b"\n")
 
     def close(self) -> None:
         """Close the files; the figures stay in them."""
-        os.close(self._keys)
+        self._keys.close()
         os.close(self._cells)
 
 
 class MetricsFolder:
     """The figures of all processes of one server."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, folder: SharedFolder | None = None) -> None:
         self.path = path
+        self._folder = folder or SharedFolder(path)
 
     @classmethod
     def create(cls) -> MetricsFolder:
         """Make a folder that only this user can read, and remove those that killed servers left behind."""
-        base = tempfile.gettempdir()
-        for name in os.listdir(base):
-            if name.startswith(PREFIX):
-                _remove_if_left(os.path.join(base, name))
-        path = tempfile.mkdtemp(prefix=PREFIX, dir=base)
-        made = os.path.join(path, "owner.new")
-        owner = os.open(made, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        # Never closed: it is locked until the process ends.
-        fcntl.flock(owner, fcntl.LOCK_EX)
-        os.write(owner, str(os.getpid()).encode())
-        # Under its name it is locked from the start: another server removes folders whose owner is not.
-        os.rename(made, os.path.join(path, "owner"))
-        return cls(path)
+        folder = SharedFolder.create(PREFIX)
+        return cls(folder.path, folder)
 
     def enter(self) -> FileCells:
         """Return cells for this process.
@@ -90,7 +73,7 @@ class MetricsFolder:
         Raises:
             OSError: the folder is gone, or cannot be written to.
         """
-        with self._locked(fcntl.LOCK_EX):
+        with self._folder.lock():
             ended = [stem for stem in self._stems() if not _is_running(stem)]
             if len(ended) > MAX_ENDED:
                 self._sum_up(ended)
@@ -103,16 +86,14 @@ class MetricsFolder:
             OSError: the folder or a file in it is gone, or cannot be read.
         """
         total: Figures = {}
-        with self._locked(fcntl.LOCK_SH):
+        with self._folder.lock(shared=True):
             for stem in self._stems():
                 _add(total, stem, with_gauges=_is_running(stem))
         return total
 
     def leave(self) -> None:
         """Remove the folder, if this process made it."""
-        with contextlib.suppress(OSError):
-            if read_regular(os.path.join(self.path, "owner")) == str(os.getpid()).encode():
-                shutil.rmtree(self.path, ignore_errors=True)
+        self._folder.remove()
 
     def _stems(self) -> list[str]:
         names = sorted(name for name in os.listdir(self.path) if name.endswith(KEYS))
@@ -135,30 +116,10 @@ class MetricsFolder:
             os.unlink(stem + CELLS)
         cells.close()
 
-    @contextlib.contextmanager
-    def _locked(self, how: int) -> Iterator[None]:
-        lock = os.open(os.path.join(self.path, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(lock, how)
-            yield
-        finally:
-            os.close(lock)
-
 
 def _is_running(stem: str) -> bool:
     """Return whether the process that counts in a file still runs."""
-    return not _can_lock(stem + CELLS)
-
-
-def _can_lock(path: str) -> bool:
-    file = open_regular(path, os.O_RDONLY)
-    try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    finally:
-        os.close(file)
-    return True
+    return is_marked(stem + CELLS)
 
 
 def _add(total: Figures, stem: str, *, with_gauges: bool) -> None:
@@ -175,10 +136,3 @@ def _add(total: Figures, stem: str, *, with_gauges: bool) -> None:
         figure = values[at : at + family.width]
         known = total.setdefault((name, labels), [0.0] * family.width)
         known[:] = map(sum if family.adds_up else max, zip(known, figure, strict=True))
-
-
-def _remove_if_left(path: str) -> None:
-    """Remove the folder of a server that was killed; others' folders cannot be opened."""
-    with contextlib.suppress(OSError):
-        if _can_lock(os.path.join(path, "owner")):
-            shutil.rmtree(path, ignore_errors=True)
