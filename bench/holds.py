@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable
 
 from signet.app import SCHEMA_ROOT
-from signet.catalogue import TOOLSETS, find_toolset
 from signet.kernel.errors import Fault
 from signet.kernel.pipeline import Pipeline
 from signet.kernel.protocol import Identity
@@ -20,6 +19,7 @@ from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import HTTP_MCP, ClientChannel, Pending, Server
 from signet.kernel.tools import Toolbox
 from signet.kernel.upstream import UpstreamResponse
+from signet.settings.catalogue import TOOLSETS, find_toolset
 from signet.toolsets.boj.decode import read_data
 from signet.toolsets.boj.query import DataCodeIn
 from signet.toolsets.oj.models import Problem

@@ -9,11 +9,11 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-from signet import catalogue
 from signet.app import build_server
 from signet.authoring.declaration import ToolsetDeclaration, tool
 from signet.authoring.toolset import build_toolset
 from signet.kernel.server import Server
+from signet.settings import catalogue
 from signet.settings.model import Settings
 
 from .target import TooSlow, Violation, expect

@@ -13,8 +13,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from signet.catalogue import find_toolset
 from signet.sandbox.hosting import build, host_in_thread
+from signet.settings.catalogue import find_toolset
 
 from . import accounts, faults, page
 from .callers import Callers

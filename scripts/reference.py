@@ -15,7 +15,6 @@ from typing import Any
 import msgspec
 
 from signet.app import SCHEMA_ROOT
-from signet.catalogue import TOOLSETS, find_toolset
 from signet.clients.clients import CLIENTS, path_of
 from signet.commands import boj_mcp, oj_mcp
 from signet.commands.arguments import Parser
@@ -23,7 +22,8 @@ from signet.commands.cli import parser
 from signet.kernel.errors import TABLE, ErrorRow
 from signet.kernel.schemas import SchemaRegistry, schema_of
 from signet.kernel.tools import Tool
-from signet.settings.model import FILE_SUFFIX, PREFIX, known_settings, variable_of
+from signet.settings.catalogue import TOOLSETS, find_toolset
+from signet.settings.names import FILE_SUFFIX, PREFIX, known_settings, variable_of
 from signet.transports.openapi import DOOR_ERRORS, PRIVATE_ERRORS
 
 READS_NO_ENVIRONMENT = tuple(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from signet import __version__
 from signet.app import SCHEMA_ROOT
-from signet.catalogue import TOOLSETS, find_toolset
+from signet.settings.catalogue import TOOLSETS, find_toolset
 
 ROOT = Path(__file__).resolve().parent.parent
 

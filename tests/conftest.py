@@ -17,7 +17,7 @@ import fork_server
 import upstream_harness
 from boj_harness import BojHarness, boj_sandbox
 from oj_harness import OjHarness, oj_sandbox
-from signet import catalogue
+from signet.settings import catalogue
 
 IN_CI = bool(os.environ.get("CI"))
 

@@ -13,8 +13,8 @@ import pytest
 
 from processes import PATIENCE_S, ROOT, clean_env
 from signet.app import instructions_of, open_toolbox
-from signet.catalogue import TOOLSETS, find_toolset
 from signet.kernel.toolset import Toolset
+from signet.settings.catalogue import TOOLSETS, find_toolset
 from signet.settings.model import EnabledToolset
 from signet.settings.usage import UsageError
 

@@ -36,8 +36,8 @@ from boj_harness import (
 )
 from door_calls import run_on_one_message
 from processes import PATIENCE_S, Pipe, piping
-from signet.catalogue import find_toolset
 from signet.commands import boj_mcp
+from signet.settings.catalogue import find_toolset
 from signet.settings.model import Settings
 from upstream_harness import DIRECT, listening
 

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 import conformance_toolset
 from processes import ROOT
 from signet.app import SCHEMA_ROOT
-from signet.catalogue import TOOLSETS, find_toolset
 from signet.kernel.errors import Code
 from signet.kernel.outcome import Call, Outcome
 from signet.kernel.pipeline import Pipeline
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import QUIET_CONTEXT
 from signet.kernel.tools import Tool, Toolbox
+from signet.settings.catalogue import TOOLSETS, find_toolset
 
 REGISTRY = SchemaRegistry(schema_root=SCHEMA_ROOT, tool_roots=(str(conformance_toolset.TOOLSET.schema_root),))
 IN_THE_BOX = [tool for toolset in TOOLSETS for tool in find_toolset(toolset).tools()]

@@ -13,7 +13,7 @@ import pytest
 from door_calls import INITIALIZE, rpc, run_on_one_message
 from drop_in_servers import BOJ_SERVER, OJ_SERVER, ORIGIN, SERVERS, VERSION, DropInServer
 from processes import SIGNET
-from signet.settings.model import known_settings, variable_of
+from signet.settings.names import known_settings, variable_of
 from upstream_harness import UpstreamHarness
 
 NO_URL = {

@@ -16,11 +16,11 @@ from door_calls import rpc
 from example_toolset import TOOLSET
 from example_toolset.sandbox import build
 from processes import PATIENCE_S, ROOT, Server, clean_env, piping, serving_command
-from signet import catalogue
 from signet.commands.parity.corpus import built_in, with_slugs
 from signet.commands.parity.engine import run_corpus
 from signet.sandbox.hosting import host_in_thread
 from signet.sandbox.server import Running
+from signet.settings import catalogue
 
 PROGRAM = (sys.executable, str(ROOT / "tests/support/extended_server.py"))
 TOKEN = "a-token-for-the-station"

@@ -16,10 +16,10 @@ import pytest
 
 from commands_in_process import signet_here
 from processes import BIN, FIRST_AND_LAST_DOOR, PATIENCE_S, ROOT, SIGNET, Server, clean_env, serving, serving_command
-from signet.catalogue import TOOLSETS, find_toolset
 from signet.commands.cli import parser
 from signet.commands.oj import judging
 from signet.commands.oj.program_run import run_program
+from signet.settings.catalogue import TOOLSETS, find_toolset
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 REFERENCE = (ROOT / "docs/reference.md").read_text(encoding="utf-8")

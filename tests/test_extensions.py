@@ -10,14 +10,15 @@ from typing import Annotated, Any
 import pytest
 from msgspec import Struct
 
-from signet import catalogue
 from signet.app import open_log
-from signet.kernel.settings import setting
 from signet.kernel.toolset import Toolset, UpstreamSpec
 from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse
 from signet.kernel.waiting import Waiting
 from signet.runs import open_run
-from signet.settings.model import Settings, known_settings
+from signet.settings import catalogue
+from signet.settings.fields import setting
+from signet.settings.model import Settings
+from signet.settings.names import known_settings
 
 ASKED = UpstreamRequest("/where")
 
@@ -57,7 +58,6 @@ ALONE = Toolset(name="alone", title="A service with no upstream", tools=tuple, s
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(catalogue, "TOOLSETS", list(catalogue.TOOLSETS))
-    monkeypatch.setattr("signet.settings.model.TOOLSETS", catalogue.TOOLSETS)
     for toolset in (PLACE, MAP, ALONE):
         catalogue.register(toolset)
     yield

@@ -17,11 +17,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from signet.app import build_server, resolve
-from signet.catalogue import TOOLSETS, find_toolset
 from signet.kernel.errors import Code
 from signet.kernel.outcome import Call, Outcome
 from signet.kernel.schemas import schema_of
 from signet.kernel.server import QUIET_CONTEXT, Server
+from signet.settings.catalogue import TOOLSETS, find_toolset
 from signet.settings.model import Settings
 
 NAMES = [tool.name for toolset in TOOLSETS if "plantuml" not in toolset for tool in find_toolset(toolset).tools()]

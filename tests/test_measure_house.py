@@ -69,10 +69,10 @@ def build_server(settings, name=None):
 
     return nested(), Settings.read({}, {})
 ''',
-    "src/signet/catalogue/__init__.py": "from signet.catalogue import boj\n",
-    "src/signet/catalogue/boj.py": "from signet.catalogue import rows\n",
+    "src/signet/catalogue/__init__.py": "from signet.settings.catalogue import boj\n",
+    "src/signet/catalogue/boj.py": "from signet.settings.catalogue import rows\n",
     "src/signet/catalogue/rows.py": "boj_base_url = 1\n",
-    "src/signet/toolsets/plantuml/tools.py": "import signet.catalogue.lonely\n",
+    "src/signet/toolsets/plantuml/tools.py": "import signet.settings.catalogue.lonely\n",
     "src/signet/catalogue/lonely.py": "\n",
     "src/signet/toolsets/boj/tools.py": "class Part:\n    boj = 1\n",
     "src/signet/commands/boj_mcp.py": "BOJ = 1\n",
@@ -111,7 +111,7 @@ TABLE = """\
 LISTS = """
 ## {name}: modules with one importer, in its folder, that would fit into it
 
-- signet.catalogue.rows (1) into signet.catalogue.boj (1)
+- signet.settings.catalogue.rows (1) into signet.settings.catalogue.boj (1)
 - signet.parts (18) into signet.app (18)
 
 ## {name}: class names defined more than once

@@ -18,7 +18,6 @@ import pytest
 import misbehaving_server
 from commands_in_process import signet_here
 from processes import FIRST_AND_LAST_DOOR, PATIENCE_S, ROOT, SIGNET, clean_env, run, serving
-from signet.catalogue import TOOLSETS, find_toolset
 from signet.commands.parity import command, engine
 from signet.commands.parity.channels import CHANNELS
 from signet.commands.parity.command import _narrow_table
@@ -26,6 +25,7 @@ from signet.commands.parity.corpus import CorpusCall, built_in, with_slugs
 from signet.commands.parity.engine import COMMANDS, run_corpus
 from signet.commands.parity.report import ParityReport, ReportRow
 from signet.kernel.errors import Code
+from signet.settings.catalogue import TOOLSETS, find_toolset
 from signet.upstream.server_process import ServerProcess
 from terminals import run_on_terminal
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from signet.catalogue import find_toolset
-from signet.kernel.setting_types import join_list, split_list
-from signet.kernel.settings import Given
-from signet.settings.model import Settings, known_settings
+from signet.settings.catalogue import find_toolset
+from signet.settings.fields import Given, join_list, split_list
+from signet.settings.model import Settings
+from signet.settings.names import known_settings
 from signet.settings.usage import UsageError
 
 SWITCHES = ["dev", "access_log", "log_lenient", "journal", "deterministic_ids", "sandbox", "quiet", "console"]

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from signet.authoring.services import Service as Upstream
     from signet.commands.script import run
     from signet.kernel.errors import Code, Fault
-    from signet.kernel.settings import setting
     from signet.kernel.tools import Context
+    from signet.settings.fields import setting
 
 _PLACES = {
     "Code": ("kernel.errors", "Code"),
@@ -29,7 +29,7 @@ _PLACES = {
     "Toolset": ("authoring.declaration", "ToolsetDeclaration"),
     "Upstream": ("authoring.services", "Service"),
     "run": ("commands.script", "run"),
-    "setting": ("kernel.settings", "setting"),
+    "setting": ("settings.fields", "setting"),
     "tool": ("authoring.declaration", "tool"),
 }
 """Where each public name is defined: it is imported when it is first used."""

@@ -74,8 +74,8 @@ def resolve(settings: Settings) -> Settings:
         return settings_of_replay(settings)
     if not settings.sandbox:
         return settings
-    from signet.catalogue import find_toolset
     from signet.sandbox import start_in_thread
+    from signet.settings.catalogue import find_toolset
 
     for domain in dict.fromkeys(toolset.domain for toolset, _ in settings.enabled()):
         toolset = find_toolset(domain)

@@ -17,12 +17,13 @@ import msgspec
 
 from signet import __version__
 from signet.advice import advise
-from signet.catalogue import TOOLSETS, find_toolset
 from signet.kernel.tools import ToolsetRuntime
 from signet.kernel.toolset import Toolset, UpstreamSpec
 from signet.kernel.turns import Turns
 from signet.kernel.upstream import ResponseCache, Upstream, UpstreamVisit
-from signet.settings.model import EnabledToolset, Settings, load_toolsets, recorded_names
+from signet.settings.catalogue import TOOLSETS, find_toolset, load_toolsets
+from signet.settings.model import EnabledToolset, Settings
+from signet.settings.names import recorded_names
 from signet.settings.usage import UsageError
 from signet.system.logs import DEBUG, WARN, Log
 

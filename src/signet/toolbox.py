@@ -8,10 +8,10 @@ from typing import Final
 
 import msgspec
 
-from signet.catalogue import freezing_target
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Tool, Toolbox
 from signet.kernel.toolset import Toolset
+from signet.settings.catalogue import freezing_target
 from signet.settings.model import EnabledToolset
 from signet.settings.usage import UsageError
 

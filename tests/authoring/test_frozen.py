@@ -15,7 +15,7 @@ from processes import clean_env
 from signet.app import open_toolbox
 from signet.authoring.claims import unclaimed
 from signet.authoring.json_lines import line_of
-from signet.catalogue import find_toolset, load
+from signet.settings.catalogue import find_toolset, load
 from signet.settings.model import EnabledToolset
 
 ADD = '''

@@ -16,11 +16,11 @@ import pytest
 
 from commands_in_process import signet_here
 from processes import FIRST_AND_LAST_DOOR, SIGNET, clean_env
-from signet.catalogue import find_toolset
 from signet.commands.check import command as check_command
 from signet.commands.check.report import as_text
 from signet.commands.check.result import CheckReport, CheckResult, State
 from signet.commands.parity import engine
+from signet.settings.catalogue import find_toolset
 from terminals import Screen
 
 PATIENCE_S = 120.0

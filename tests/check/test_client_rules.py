@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from processes import ROOT
 from signet.app import SCHEMA_ROOT
-from signet.catalogue import TOOLSETS, find_toolset
 from signet.commands.check.client_rules import Finding, lint_tool
 from signet.commands.check.findings import RULES
 from signet.kernel.schemas import SchemaRegistry
+from signet.settings.catalogue import TOOLSETS, find_toolset
 
 REGISTRY = SchemaRegistry(schema_root=SCHEMA_ROOT)
 IN_THE_BOX = [tool for toolset in TOOLSETS for tool in find_toolset(toolset).tools()]

@@ -13,9 +13,9 @@ from msgspec import Struct
 
 from own_toolsets import declared
 from processes import PATIENCE_S, ROOT, clean_env
-from signet.catalogue import find_toolset
 from signet.configuration.reading import Configuration, read_configuration
 from signet.configuration.variables import ignored_variables
+from signet.settings.catalogue import find_toolset
 from signet.settings.usage import UsageError
 
 

@@ -11,7 +11,7 @@ import pytest
 from audit_logs import lines_in
 from processes import run, serving
 from signet.configuration.reading import read_configuration
-from signet.settings.model import known_settings, variable_of
+from signet.settings.names import known_settings, variable_of
 from signet.settings.usage import UsageError
 
 SECRET = "a-secret-of-some-length"

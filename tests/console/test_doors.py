@@ -13,7 +13,6 @@ import pytest
 
 from processes import Server, run, serving, serving_limited
 from signet.app import build_server
-from signet.catalogue import TOOLSETS, find_toolset
 from signet.console.doors import CallWanted, Doors
 from signet.console.parts import Parts
 from signet.console.spool import Spool
@@ -21,6 +20,7 @@ from signet.console.twin import Visit
 from signet.console.watch import Watch
 from signet.kernel.tools import Tool
 from signet.kernel.wire import Headers
+from signet.settings.catalogue import TOOLSETS, find_toolset
 from signet.settings.model import Settings
 from signet.transports.messages import Request
 

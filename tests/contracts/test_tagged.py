@@ -12,9 +12,9 @@ import pytest
 
 import signet
 from processes import ROOT
-from signet.catalogue import TOOLSETS, find_toolset
 from signet.commands.contract.command import ContractSet, compare, read_set
 from signet.compatibility.contract_set import Terms
+from signet.settings.catalogue import TOOLSETS, find_toolset
 
 
 def may_break(before: str, after: str) -> bool:

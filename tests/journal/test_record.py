@@ -15,13 +15,13 @@ import misbehaving_server
 from door_calls import doors, invocation, rpc
 from journals import ROUTING, VOLATILE, differences, records_in
 from processes import ROOT, SIGNET, Pipe, Server, piping, serving
-from signet.catalogue import find_toolset
 from signet.journal.record import MAX_LINE_BYTES, JournalEntry, Recorder, logged
 from signet.journal.writer import PAGE_BYTES, USUAL_LINE_BYTES, paged
 from signet.kernel.errors import Code, Fault
 from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.pipeline import Mode, Pipeline
 from signet.kernel.tools import NULL_CONTEXT
+from signet.settings.catalogue import find_toolset
 from signet.settings.model import Settings
 
 GOLDEN = ROOT / "tests/fixtures/mcp/envelope_validation_golden.jsonl"

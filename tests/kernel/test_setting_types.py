@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 import pytest
 
-from signet.kernel.setting_types import bare, expected, load, parsed
+from signet.settings.fields import bare, expected, load, parsed
 
 
 class Colour(enum.Enum):

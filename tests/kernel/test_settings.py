@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 import pytest
 
-from signet.kernel.settings import Setting, setting, settings_of
+from signet.settings.fields import Setting, setting, settings_of
 
 
 class Sample(msgspec.Struct, frozen=True):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from signet.catalogue import TOOLSETS, find_toolset
-from signet.kernel.settings import settings_of
 from signet.kernel.toolset import SandboxSpec, Toolset, UpstreamSpec
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
+from signet.settings.catalogue import TOOLSETS, find_toolset
+from signet.settings.fields import settings_of
 
 SMALL = Toolset(name="small", title="Small", tools=lambda: ())
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import msgspec
 import pytest
 
-from signet.kernel.settings import setting
-from signet.kernel.toolset_settings import IncompleteSettings, build_settings, change_settings, secret_texts
+from signet.settings.fields import setting
+from signet.settings.toolset_settings import IncompleteSettings, build_settings, change_settings, secret_texts
 
 
 class Own(msgspec.Struct):

@@ -13,12 +13,12 @@ from typing import Any
 import yaml
 
 from processes import ROOT
-from signet import catalogue
 from signet.app import build_server, resolve
 from signet.commands.call import walk
 from signet.kernel.outcome import Outcome
 from signet.kernel.toolset import Toolset
 from signet.openapi.toolset import open_toolset
+from signet.settings import catalogue
 from signet.settings.model import Settings
 
 from .mock_service import MockService, Operation, serving

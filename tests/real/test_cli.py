@@ -38,7 +38,7 @@ from processes import (
 )
 from real.witness import META, SOURCE, TOOL, URL_PREFIX, source_of
 from signet.commands.cli import parser
-from signet.settings.model import known_settings
+from signet.settings.names import known_settings
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 SLOW = {

@@ -26,10 +26,10 @@ from hypothesis import strategies as st
 from boj_messages import KNOWN_ENGLISH, order_of
 from large_boj_lists import SERIES, GeneratedBytes, with_large_metadata
 from processes import PATIENCE_S, Reply
-from signet.catalogue import find_toolset
 from signet.sandbox import start_in_thread
 from signet.sandbox.hosting import host_in_thread
 from signet.sandbox.server import Running
+from signet.settings.catalogue import find_toolset
 from signet.toolsets.boj.sandbox.api import build
 from signet.toolsets.boj.sandbox.database import FAILING, RESERVED, Catalogue
 from signet.toolsets.boj.sandbox.messages import MESSAGES

@@ -16,10 +16,10 @@ import pytest
 from long_oj_statement import sandbox_with_long_statement
 from oj_harness import call, serving_oj
 from processes import PATIENCE_S, Reply, clean_env
-from signet.catalogue import find_toolset
 from signet.sandbox import build
 from signet.sandbox.hosting import host_in_thread
 from signet.sandbox.server import Running
+from signet.settings.catalogue import find_toolset
 from signet.toolsets.oj.sandbox.api import build as build_oj
 
 TOKEN = "a-token-of-forty-two"

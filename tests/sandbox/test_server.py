@@ -20,13 +20,13 @@ import pytest
 
 from processes import PATIENCE_S, clean_env, run
 from signet import sandbox
-from signet.catalogue import find_toolset
 from signet.kernel.errors import Fault
 from signet.sandbox import faults
 from signet.sandbox.exchange import MAX_HEAD_BYTES, LoggedRequest, fingerprint
 from signet.sandbox.hosting import host_in_thread
 from signet.sandbox.message import SandboxRequest, SandboxResponse, json_response
 from signet.sandbox.server import Running, Sandbox, start
+from signet.settings.catalogue import find_toolset
 
 THING = {"name": "thing", "n": 1, "text": "港"}
 BODY = msgspec.json.encode(THING)
@@ -761,7 +761,7 @@ def test_a_web_page_cannot_order_faults(running: Running) -> None:
 HOST = """
 import sys
 from signet import sandbox
-from signet.catalogue import find_toolset
+from signet.settings.catalogue import find_toolset
 sandbox.run(find_toolset("oj"), "127.0.0.1", 0, token=None, announce=lambda url: print(url, flush=True))
 print("ended", flush=True)
 """

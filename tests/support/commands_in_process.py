@@ -16,9 +16,10 @@ from typing import Any
 from unittest import mock
 
 from processes import ROOT, clean_env
-from signet import catalogue, sandbox
+from signet import sandbox
 from signet.authoring import neighbours
 from signet.commands.cli import main
+from signet.settings import catalogue
 
 __all__ = ["run_here", "signet_here"]
 

@@ -6,7 +6,7 @@ import sys
 
 import conformance_toolset
 import example_toolset
-from signet.catalogue import register
+from signet.settings.catalogue import register
 
 
 def main() -> int:

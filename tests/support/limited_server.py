@@ -14,7 +14,7 @@ import msgspec
 import conformance_toolset
 import example_toolset
 import waiting_toolset
-from signet.catalogue import register
+from signet.settings.catalogue import register
 
 
 def main() -> int:

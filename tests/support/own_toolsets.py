@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from signet import catalogue
 from signet.app import build_server, resolve
 from signet.authoring.declaration import ToolsetDeclaration, tool
 from signet.authoring.toolset import build_toolset
@@ -17,6 +16,7 @@ from signet.commands.call import walk
 from signet.kernel.outcome import Outcome
 from signet.sandbox.message import SandboxRequest, SandboxResponse, json_response
 from signet.sandbox.server import Sandbox
+from signet.settings import catalogue
 from signet.settings.model import Settings
 from upstream_harness import UpstreamHarness, playing
 

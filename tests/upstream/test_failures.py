@@ -20,10 +20,10 @@ from certificates import write_certificate
 from door_calls import rpc
 from oj_harness import SAMPLE, OjHarness, serving_oj
 from processes import BIN, PATIENCE_S, SIGNET, clean_env, piping
-from signet.catalogue import find_toolset
 from signet.kernel.errors import Fault
 from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import UpstreamRequest
+from signet.settings.catalogue import find_toolset
 from signet.toolsets.oj import OjSettings
 from signet.upstream.http import HttpUpstream
 from upstream_harness import DIRECT, listening

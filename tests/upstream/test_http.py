@@ -26,9 +26,9 @@ from oj_harness import (
     serving_oj,
 )
 from processes import ROOT, SIGNET, Pipe, piping
-from signet.catalogue import find_toolset
 from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
+from signet.settings.catalogue import find_toolset
 from signet.settings.model import Settings
 from signet.upstream.http import HttpUpstream
 from upstream_harness import DIRECT, hashed_bearer, http_answer, listening

@@ -12,31 +12,21 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
+from signet.settings.usage import UsageError
+
 from .traces import own_trace
 
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
 
-__all__ = ["TargetError", "UnknownTargetError", "import_target"]
+__all__ = ["import_target"]
 
 IMPORT_S: Final = 10.0
 """What a target may take to import."""
 
 
-class TargetError(Exception):
-    """A target cannot be loaded; the text says what to do. `trace` is what the user's own code said."""
-
-    def __init__(self, message: str, trace: str = "") -> None:
-        super().__init__(message)
-        self.trace = trace
-
-
 class _TooSlowError(Exception):
     """An import has taken too long; a target's own TimeoutError is another thing."""
-
-
-class UnknownTargetError(TargetError):
-    """There is no such target."""
 
 
 def import_target(name: str, shown: str, path: str | None = None, folder: str = "") -> ModuleType | None:
@@ -49,7 +39,7 @@ def import_target(name: str, shown: str, path: str | None = None, folder: str = 
         folder: the folder that the module's name begins below.
 
     Raises:
-        TargetError: it fails, or takes too long.
+        UsageError: it fails, or takes too long.
     """
     try:
         with contextlib.redirect_stdout(sys.stderr), _time_limit():
@@ -60,16 +50,16 @@ def import_target(name: str, shown: str, path: str | None = None, folder: str = 
             return import_module(name)
     except _TooSlowError as error:
         message = f"{shown} took more than {IMPORT_S:g} s to import: do the long work in a tool, not at the import"
-        raise TargetError(message, own_trace(error)) from None
+        raise UsageError(message, own_trace(error)) from None
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
             return None
         advice = f"install {error.name}, or mend its name" if error.name else "see above"
-        raise TargetError(f"{shown} does not import ({error}): {advice}", own_trace(error)) from None
+        raise UsageError(f"{shown} does not import ({error}): {advice}", own_trace(error)) from None
     except BaseException as error:  # a target may raise anything, even SystemExit
         if isinstance(error, KeyboardInterrupt):
             raise
-        raise TargetError(
+        raise UsageError(
             f"{shown} does not import ({type(error).__name__}); its traceback is above", own_trace(error)
         ) from None
 

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Final
 
-from .importing import TargetError
+from signet.settings.usage import UsageError
 
 __all__ = ["check_neighbours"]
 
@@ -15,7 +15,7 @@ _folders: Final[dict[str, str]] = {}
 
 
 def check_neighbours(path: str, folder: str, shown: str) -> None:
-    """Raise TargetError if a file would import a module of another target's folder in place of its neighbour."""
+    """Raise UsageError if a file would import a module of another target's folder in place of its neighbour."""
     folder = os.path.realpath(folder)
     others = [other for other in _folders if other != folder]
     _folders.setdefault(folder, shown)
@@ -24,7 +24,7 @@ def check_neighbours(path: str, folder: str, shown: str) -> None:
     for name in _neighbours(path, folder):
         for other in others:
             if _place(other, name) is not None:
-                raise TargetError(
+                raise UsageError(
                     f"{shown} would get the {name} of {_folders[other]}, not its own: "
                     f"rename one of the two, or serve the targets apart"
                 )

@@ -10,9 +10,10 @@ from typing import Any, Final
 from msgspec import structs
 
 from signet.kernel.toolset import Toolset
+from signet.settings.usage import UnknownTargetError, UsageError
 
 from .declaration import LISTED, ToolDeclaration, ToolsetDeclaration, declared
-from .importing import TargetError, UnknownTargetError, import_target
+from .importing import import_target
 from .neighbours import check_neighbours
 from .toolset import FOLDER, DeclarationError, build_toolset, toolset_name
 
@@ -41,26 +42,26 @@ def _is_path(target: str) -> bool:
 
 
 def load_target(target: str) -> list[Toolset]:
-    """Import a target and return its toolsets, one at least; raise TargetError if there are none."""
+    """Import a target and return its toolsets, one at least; raise UsageError if there are none."""
     try:
         toolsets = _from_path(os.path.abspath(target), target) if _is_path(target) else _from_name(target)
     except DeclarationError as error:
-        raise TargetError(f"{target}: {error}") from None
+        raise UsageError(f"{target}: {error}") from None
     if not toolsets:
-        raise TargetError(f"{target} has no tools: write @signet.tool above a function in it")
+        raise UsageError(f"{target} has no tools: write @signet.tool above a function in it")
     return toolsets
 
 
 def toolset_of_script(names: dict[str, Any]) -> list[Toolset]:
-    """Return the toolsets of a script that runs, by its globals; raise TargetError if it has no tools."""
+    """Return the toolsets of a script that runs, by its globals; raise UsageError if it has no tools."""
     path = names.get("__file__")
     stem = os.path.splitext(os.path.basename(path))[0] if path else "tools"
     try:
         toolsets = _toolsets_in(names, stem, os.path.dirname(os.path.abspath(path)) if path else None)
     except DeclarationError as error:
-        raise TargetError(f"{path or 'this script'}: {error}") from None
+        raise UsageError(f"{path or 'this script'}: {error}") from None
     if not toolsets:
-        raise TargetError(f"{path or 'this script'} has no tools: write @signet.tool above a function in it")
+        raise UsageError(f"{path or 'this script'} has no tools: write @signet.tool above a function in it")
     return toolsets
 
 
@@ -75,18 +76,18 @@ def _from_path(path: str, shown: str) -> list[Toolset]:
     if os.path.isfile(path):
         return _from_file(path, shown)
     if not os.path.isdir(path):
-        raise TargetError(f"there is no {shown}: a target is {FORMS}")
+        raise UsageError(f"there is no {shown}: a target is {FORMS}")
     package = os.path.join(path, "__init__.py")
     if os.path.exists(package) and (toolsets := _from_file(package, shown)):
         return toolsets
     names = sorted(name for name in os.listdir(path) if name.endswith(".py"))
     files = [name for name in names if not name.startswith(("_", "test_", "conftest")) and name != "setup.py"]
     if not files:
-        raise TargetError(f"{shown} has no Python files: a target is {FORMS}")
+        raise UsageError(f"{shown} has no Python files: a target is {FORMS}")
     try:
         found = [_from_file(os.path.join(path, name), os.path.join(shown, name)) for name in files]
-    except TargetError as error:
-        raise TargetError(
+    except UsageError as error:
+        raise UsageError(
             f"{error}; if it is no file of tools, name those that are, and not {shown}", error.trace
         ) from None
     return [toolset for toolsets in found for toolset in toolsets]
@@ -101,7 +102,7 @@ def _from_file(path: str, shown: str) -> list[Toolset]:
     module = _loaded(path) or _find(name, shown, path, folder)
     if module.__file__ is None or not os.path.samefile(module.__file__, path):
         why = f"{shown} cannot be imported as {name}: {module.__file__} is already; serve the two apart"
-        raise TargetError(f"{why}{_editable(folder)}")
+        raise UsageError(f"{why}{_editable(folder)}")
     stem = os.path.splitext(os.path.basename(path))[0]
     if stem == "__init__":
         stem = os.path.basename(os.path.dirname(path))
@@ -156,7 +157,7 @@ def _from_name(target: str) -> list[Toolset]:
     value: Any = module
     for part in attribute.split("."):
         if not hasattr(value, part):
-            raise TargetError(f"{dotted} has no {attribute}: write the name of a signet.Toolset or of a tool in it")
+            raise UsageError(f"{dotted} has no {attribute}: write the name of a signet.Toolset or of a tool in it")
         value = getattr(value, part)
     return _toolsets_of(value, dotted.rpartition(".")[2], folder, target, vars(module))
 
@@ -177,7 +178,7 @@ def _toolsets_of(
         return [build_toolset(value, _contracts(folder))]
     tools = value if isinstance(value, list | tuple) else [value]
     if not tools or not all(declared(one) for one in tools):
-        raise TargetError(
+        raise UsageError(
             f"{target} is no toolset: name a signet.Toolset, a function with @signet.tool, or a list of them"
         )
     alone = ToolsetDeclaration(name=toolset_name(stem), tools=(), version="")

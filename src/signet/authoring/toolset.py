@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.kernel.settings import settings_of
 from signet.kernel.tools import MAX_RESULT_BYTES, Tool
 from signet.kernel.toolset import CorpusRow, Toolset
+from signet.settings.fields import settings_of
 
 from .contract import ContractTypeError, derive
 from .declaration import ToolDeclaration, ToolsetDeclaration, declared

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from signet.advice import advise
 
 if TYPE_CHECKING:
-    from signet.kernel.settings import Setting
+    from signet.settings.fields import Setting
 
 __all__ = [
     "CALL_FLAGS",
@@ -272,7 +272,7 @@ def _add_settings(
     texts: Mapping[str, str | Callable[[], str]],
     defaults: Mapping[str, Any],
 ) -> None:
-    from signet.settings.model import known_settings, variable_of
+    from signet.settings.names import known_settings, variable_of
 
     known = known_settings()
     flags = [name for name, field in known.items() if field.flag]

@@ -19,7 +19,7 @@ from signet.operations.audit.chain import NO_HASH, Seal, Tail
 from signet.operations.audit.ending import BEGIN
 from signet.operations.audit.file import HEAD_SUFFIX, read_head
 from signet.operations.audit.verification import BadLineError, Verifier, lines_of
-from signet.settings.model import given_settings
+from signet.settings.names import given_settings
 from signet.settings.usage import UsageError
 from signet.system.files import lock, open_regular, unlock
 

@@ -205,7 +205,7 @@ def _command(commands: Any, name: str, run: Any, text: str) -> Parser:
 
 
 def _toolsets_text() -> str:
-    from signet.catalogue import TOOLSETS
+    from signet.settings.catalogue import TOOLSETS
 
     return f"toolsets to serve, of: {', '.join(TOOLSETS)} (default: all that need no setting, or have it)"
 
@@ -215,7 +215,7 @@ def settings_of_command(args: argparse.Namespace) -> Settings:
     from signet.app import JOURNALS, resolve
     from signet.configuration.reading import read_settings
     from signet.configuration.values import join_targets
-    from signet.settings.model import known_settings
+    from signet.settings.names import known_settings
 
     known = known_settings()
     flags = {name: value for name, value in vars(args).items() if name in known}
@@ -306,7 +306,7 @@ def _caller_settings(args: argparse.Namespace) -> Settings:
     if args.url is None:
         return settings_of_command(args)
     from signet.configuration.reading import read_settings
-    from signet.settings.model import known_settings
+    from signet.settings.names import known_settings
     from signet.settings.usage import UsageError
 
     given = {name: value for name, value in vars(args).items() if name in known_settings() and value is not None}

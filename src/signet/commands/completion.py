@@ -12,8 +12,8 @@ from typing import Any, Final
 import msgspec
 
 from signet.app import SCHEMA_ROOT
-from signet.catalogue import TOOLSETS, find_toolset
 from signet.kernel.schemas import SchemaRegistry, schema_of
+from signet.settings.catalogue import TOOLSETS, find_toolset
 from signet.system.logs import LEVELS
 
 from .arguments import Parser

@@ -11,8 +11,7 @@ import msgspec
 from signet.app import JOURNALS
 from signet.configuration.reading import read_configuration
 from signet.configuration.wrapping import with_servers_of_file
-from signet.kernel.settings import settings_of
-from signet.settings.model import Settings, known_settings
+from signet.settings.names import known_settings, process_settings
 from signet.settings.shown import shown_settings
 
 from .arguments import TOOLSET_FLAGS, Parser, add_settings
@@ -46,7 +45,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def _flags() -> list[str]:
     """Return the settings of the process that are flags of `signet serve`, but not of every command."""
     others = ("deterministic_ids", "stdio_reader")
-    return [field.name for field in settings_of(Settings) if field.help and field.name not in others]
+    return [field.name for field in process_settings() if field.help and field.name not in others]
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -80,8 +80,8 @@ def _say_what_is_missing() -> int:
 
 def _engines(args: argparse.Namespace) -> int:
     """List the engines in the order in which they are asked."""
-    from signet.catalogue import find_toolset
     from signet.engines.engine import choices
+    from signet.settings.catalogue import find_toolset
 
     own = read_settings(os.environ, {"config": args.config}).of(find_toolset("plantuml"))
     rows = choices(own, own.server)

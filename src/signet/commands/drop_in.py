@@ -56,7 +56,7 @@ def add_drop_in(server: Parser, prefix: str, flags: Sequence[str], more: Sequenc
 
 def _name_variables(server: Parser) -> None:
     """Name the variables that have no flag at the end of the help."""
-    from signet.settings.model import variable_of
+    from signet.settings.names import variable_of
 
     names = ", ".join(map(variable_of, server.without_flag))
     note = f"Variables without a flag: {names}. Other settings of signet do not count."

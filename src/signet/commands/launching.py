@@ -14,11 +14,10 @@ import os
 from collections.abc import Iterator
 from typing import Any, Final
 
-from signet.catalogue import TOOLSETS
-from signet.kernel.setting_types import split_list
-from signet.kernel.settings import Setting
 from signet.lock.file import DEFAULT_PATH
-from signet.settings.model import known_settings
+from signet.settings.catalogue import TOOLSETS
+from signet.settings.fields import Setting, split_list
+from signet.settings.names import known_settings
 from signet.system.redaction import redact_user_info
 
 __all__ = ["serve_words", "wrap_words"]

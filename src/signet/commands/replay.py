@@ -21,12 +21,13 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from signet.app import build_server, resolve
-from signet.catalogue import find_toolset
 from signet.journal.record import LoggedCall, logged
 from signet.journal.retention import FOLDER, find_latest_run
 from signet.kernel.server import Server
 from signet.runs import describe_tapes, read_manifest_of, wrapping_of_replay
-from signet.settings.model import PREFIX, Settings, load_toolsets
+from signet.settings.catalogue import find_toolset, load_toolsets
+from signet.settings.model import Settings
+from signet.settings.names import PREFIX
 from signet.settings.usage import UsageError
 from signet.system.files import read_regular
 from signet.system.recording_redactor import RecordingRedactor

@@ -6,7 +6,7 @@ from argparse import Namespace
 from typing import NamedTuple
 
 from signet.advice import advise
-from signet.settings.model import known_settings
+from signet.settings.names import known_settings
 from signet.system.redaction import redact_user_info
 
 __all__ = ["SameTools", "list_again", "same_tools"]

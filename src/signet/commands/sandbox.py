@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from signet.catalogue import TOOLSETS, find_toolset
 from signet.sandbox import run
+from signet.settings.catalogue import TOOLSETS, find_toolset
 from signet.settings.usage import UsageError
 
 from .arguments import print_err

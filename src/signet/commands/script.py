@@ -17,9 +17,9 @@ def run() -> None:
     names = sys._getframe(1).f_globals  # noqa: SLF001 - who calls is the question
     if names.get("__name__") != "__main__":
         return
-    from signet.authoring.importing import TargetError
     from signet.authoring.target import toolset_of_script
-    from signet.catalogue import register
+    from signet.settings.catalogue import register
+    from signet.settings.usage import UsageError
 
     from .arguments import USAGE, print_err_line
     from .cli import main
@@ -34,7 +34,7 @@ def run() -> None:
         sys.exit(USAGE)
     try:
         toolsets = toolset_of_script(names)
-    except TargetError as error:
+    except UsageError as error:
         print_err_line("signet", error)
         sys.exit(USAGE)
     if wants_dev("--dev" in sys.argv[1:] or None) and "__file__" in names:

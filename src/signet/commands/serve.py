@@ -17,8 +17,8 @@ from signet import __version__
 from signet.app import build_app, check, open_log
 from signet.kernel.errors import place_of
 from signet.kernel.schemas import SchemaRegistry
-from signet.kernel.setting_types import split_list
 from signet.kernel.tools import Toolbox
+from signet.settings.fields import split_list
 from signet.settings.model import Settings
 from signet.settings.usage import UsageError
 from signet.system.logs import INFO, WARN, Log

@@ -125,7 +125,7 @@ def _warn_of(scopes: Iterable[str]) -> None:
 
 def _known_slugs() -> dict[str, str]:
     """Return the slugs of all tools of Signet's own toolsets, by their names."""
-    from signet.catalogue import TOOLSETS, find_toolset
+    from signet.settings.catalogue import TOOLSETS, find_toolset
 
     return {tool.name: tool.slug for toolset in map(find_toolset, TOOLSETS) for tool in toolset.tools()}
 

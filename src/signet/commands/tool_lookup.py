@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from shlex import quote
 from typing import Final
 
-from signet.catalogue import TOOLSETS, find_toolset, target_again
 from signet.kernel.schemas import PREFIX
-from signet.kernel.setting_types import join_list, split_list
 from signet.kernel.tools import Tool
 from signet.kernel.toolset import Toolset
-from signet.settings.model import PREFIX as VARIABLE_PREFIX
-from signet.settings.model import EnabledToolset, Settings, variable_of
+from signet.settings.catalogue import TOOLSETS, find_toolset, target_again
+from signet.settings.fields import join_list, split_list
+from signet.settings.model import EnabledToolset, Settings
+from signet.settings.names import PREFIX as VARIABLE_PREFIX
+from signet.settings.names import variable_of
 
 __all__ = ["advice", "find_unserved", "flags_again", "toolsets_again", "unknown", "what_to_set"]
 

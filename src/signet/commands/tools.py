@@ -12,10 +12,10 @@ import msgspec
 
 from signet.advice import advise
 from signet.app import SCHEMA_ROOT
-from signet.catalogue import TOOLSETS, find_toolset
 from signet.kernel.protocol import listing
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Toolbox
+from signet.settings.catalogue import TOOLSETS, find_toolset
 from signet.settings.model import Settings
 from signet.settings.usage import UsageError
 from signet.team.access import is_protected

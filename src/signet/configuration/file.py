@@ -7,12 +7,12 @@ import stat
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from signet.kernel.settings import Given
-from signet.settings.model import given_settings
+from signet.settings.fields import Given
+from signet.settings.names import given_settings
 from signet.settings.usage import UsageError
 from signet.system.files import NO_WAIT
 
-__all__ = ["ConfigurationFile", "find_file"]
+__all__ = ["ConfigurationFile", "find_file", "open_file"]
 
 FILE: Final = "signet.toml"
 MAX_BYTES: Final = 1_048_576
@@ -52,6 +52,15 @@ def find_file(environ: Mapping[str, str], flags: Mapping[str, Any], *, search: b
         UsageError: a named file is missing, or the file cannot be read, or is not TOML.
     """
     named = given_settings(environ, {"config": flags.get("config")}, names=("config",)).get("config")
+    return open_file(named, search=search)
+
+
+def open_file(named: Given | None, *, search: bool = True) -> ConfigurationFile | None:
+    """Return the file with a name that is given, or else the one in the working folder, if there is one.
+
+    Raises:
+        UsageError: as `find_file` does.
+    """
     if named is None and not search:
         return None
     path = FILE if named is None else str(named.value)

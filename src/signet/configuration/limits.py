@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from signet.catalogue import TOOLSETS, find_toolset
 from signet.operations.limits.policy import LimitError, read_policy
 from signet.relay.listing import plain_slug
+from signet.settings.catalogue import TOOLSETS, find_toolset
 from signet.settings.shown import dotted
 from signet.settings.usage import UsageError
 

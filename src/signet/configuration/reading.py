@@ -14,16 +14,20 @@ from msgspec.structs import replace
 
 from signet.advice import advise
 from signet.app import open_log
-from signet.kernel.settings import Given
-from signet.settings.model import NOTHING, Settings, given_settings, known_settings, load_chosen
+from signet.settings.catalogue import load_toolsets
+from signet.settings.fields import Given
+from signet.settings.model import Settings
+from signet.settings.names import NOTHING, find_setting, given_settings
 from signet.system.logs import WARN
 
-from .file import ConfigurationFile, find_file
-from .values import LIMITS, SERVERS, names_others, read_toolsets, read_values
+from .file import ConfigurationFile, open_file
+from .values import LIMITS, SERVERS, TOOLSETS_KEY, names_others, read_toolsets, read_values
 from .variables import ignored_variables
 
 __all__ = ["Configuration", "log_ignored", "read_configuration", "read_settings"]
 
+FIRST: Final = ("config", TOOLSETS_KEY)
+"""The settings that decide which others there are."""
 MAX_NAMED: Final = 10
 """The number of variables that a warning names."""
 
@@ -96,19 +100,21 @@ def read_configuration(
     servers: Collection[str] = (),
 ) -> Configuration:
     """Return the settings with their origins; raise UsageError as `read_settings` does."""
-    file = find_file(environ, flags, search=search)
+    first = given_settings(environ, {name: flags.get(name) for name in FIRST}, names=FIRST)
+    file = open_file(first.get("config"), search=search)
     values: dict[str, Given] = {}
+    is_chosen = TOOLSETS_KEY in first
+    if file is not None and not is_chosen and (chosen := read_toolsets(file)):
+        _find_modules_beside(file)
+        first |= chosen
+    # The settings of a target's toolsets are known when it is loaded.
+    load_toolsets(str(first[TOOLSETS_KEY].value) if TOOLSETS_KEY in first else "")
     if file is not None:
-        is_chosen = "toolsets" in given_settings(environ, flags, names=("toolsets",))
-        chosen = {} if is_chosen else read_toolsets(file)
-        if chosen:
-            _find_modules_beside(file)
-        # Only when a target is loaded it is known which settings its toolsets have.
-        load_chosen(environ, flags, chosen)
         if with_documents and SERVERS in file.table:
             _open_documents(file, environ)
         values = read_values(file, is_chosen=is_chosen)
-    settings = Settings.read(environ, flags, file=values, defaults=defaults)
+    given = given_settings(environ, flags, file=values)
+    settings = Settings.of_given(given, defaults)
     warnings = _warn_of(environ)
     if file is not None:
         settings = replace(settings, config=file.path)
@@ -117,13 +123,17 @@ def read_configuration(
 
             may_be_unknown = is_chosen and names_others(values)
             settings = replace(settings, limits=read_limits(file, may_be_unknown=may_be_unknown, servers=servers))
-        secrets = [name for name, one in values.items() if known_settings()[name].secret and str(one.value).strip()]
+        secrets = [name for name, one in values.items() if _is_secret(name) and str(one.value).strip()]
         if file.is_shared and secrets:
             protect = advise("file.private", file=file.path)
             warnings["file.shared"] = f"others can read {file.path}, which has {secrets[0]}: {protect}"
-    given = given_settings(environ, flags, file=values)
     settings = replace(settings, origins={name: one.source for name, one in given.items()})
     return Configuration(settings, given, warnings)
+
+
+def _is_secret(name: str) -> bool:
+    field = find_setting(name)
+    return field is not None and field.secret
 
 
 def _find_modules_beside(file: ConfigurationFile) -> None:

@@ -13,16 +13,15 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from signet.catalogue import TOOLSETS, find_toolset
-from signet.kernel.setting_types import join_list, split_list
-from signet.kernel.settings import Given, Setting, settings_of
 from signet.kernel.toolset import Toolset
-from signet.settings.model import Settings, flat_name
+from signet.settings.catalogue import TOOLSETS, find_toolset
+from signet.settings.fields import Given, Setting, join_list, settings_of, split_list
+from signet.settings.names import flat_name, process_settings
 
 from .file import ConfigurationFile
 from .variables import nearest
 
-__all__ = ["LIMITS", "SERVERS", "join_targets", "names_others", "read_toolsets", "read_values"]
+__all__ = ["LIMITS", "SERVERS", "TOOLSETS_KEY", "join_targets", "names_others", "read_toolsets", "read_values"]
 
 TOOLSETS_KEY: Final = "toolsets"
 LIMITS: Final = "limits"
@@ -42,7 +41,7 @@ def join_targets(targets: Iterable[str]) -> str:
 
 def read_toolsets(file: ConfigurationFile) -> dict[str, Given]:
     """Return the toolsets that a file chooses: they must be loaded before its other values can be read."""
-    fields = {field.name: field for field in settings_of(Settings) if field.name == TOOLSETS_KEY}
+    fields = {field.name: field for field in process_settings() if field.name == TOOLSETS_KEY}
     return dict(_read_table(file, "", {key: file.table[key] for key in file.table if key == TOOLSETS_KEY}, fields))
 
 
@@ -52,7 +51,7 @@ def read_values(file: ConfigurationFile, *, is_chosen: bool) -> dict[str, Given]
     Raises:
         UsageError: a key is not known, or has not the shape of a setting.
     """
-    own = {field.name: field for field in settings_of(Settings) if field.help and field.name != "config"}
+    own = {field.name: field for field in process_settings() if field.help and field.name != "config"}
     plain = {key: file.table[key] for key in file.table if key not in (TABLES, LIMITS, SERVERS)}
     values = dict(_read_table(file, "", plain, own))
     tables = file.table.get(TABLES, {})

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from signet.kernel.settings import PREFIX, is_address
-from signet.settings.model import known_settings, secret_file_variables
+from signet.settings.names import PREFIX, is_address, known_settings, secret_file_variables
 
 __all__ = ["ignored_variables", "near", "nearest"]
 

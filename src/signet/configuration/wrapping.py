@@ -90,9 +90,9 @@ def open_documents(servers: Iterable[ServerSpec], environ: Mapping[str, str]) ->
 
 
 def _open_document(spec: ServerSpec, environ: Mapping[str, str]) -> None:
-    from signet.catalogue import TOOLSETS, find_toolset, register
     from signet.openapi.selection import FLAGS, Ways
     from signet.openapi.toolset import PREFIX, DocumentError, open_toolset
+    from signet.settings.catalogue import TOOLSETS, find_toolset, register
 
     if spec.name in TOOLSETS and not find_toolset(spec.name).is_foreign:
         raise UsageError(f"there is a toolset '{spec.name}' already: give the server of {spec.openapi} another name")

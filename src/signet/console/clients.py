@@ -10,8 +10,8 @@ from msgspec import Meta
 
 from signet.advice import advise
 from signet.clients.clients import CLIENTS, EDITORS, Client, Launch, path_of
-from signet.kernel.settings import PREFIX
 from signet.settings.model import Settings
+from signet.settings.names import PREFIX
 from signet.system.redaction import SecretRedactor
 
 from .parts import Parts

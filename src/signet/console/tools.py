@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Final
 
-from signet.catalogue import find_toolset
 from signet.kernel.errors import Code, Fault, unknown_tool
 from signet.kernel.tools import Tool
 from signet.kernel.toolset import Toolset
+from signet.settings.catalogue import find_toolset
 
 from .contract_fields import ContractField
 from .how_to_call import MAX_BYTES, MAX_DEPTH, CallSite, CallWay, can_be_written, ways_to_call

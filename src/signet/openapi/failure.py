@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from signet.settings.usage import UsageError
+
 __all__ = ["DocumentError", "Notes", "shown"]
 
 MAX_NOTES: Final = 20
 MAX_SHOWN_CHARS: Final = 200
 
 
-class DocumentError(Exception):
+class DocumentError(UsageError):
     """A document cannot become a toolset; the text says what to do."""
 
 

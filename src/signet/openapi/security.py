@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from signet.kernel.settings import setting
+from signet.settings.fields import setting
 
 from .document import Library, RefusedReferenceError
 from .failure import Notes, shown

@@ -8,9 +8,10 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.catalogue import find_toolset
-from signet.kernel.settings import Setting, settings_of
-from signet.settings.model import Settings, flat_name
+from signet.settings.catalogue import find_toolset
+from signet.settings.fields import Setting, settings_of
+from signet.settings.model import Settings
+from signet.settings.names import flat_name, process_settings
 from signet.system.secret_values import hide_secrets, plain
 
 __all__ = ["HIDDEN", "ShownSetting", "dotted", "shown_settings"]
@@ -31,7 +32,7 @@ class ShownSetting(msgspec.Struct, frozen=True):
 def shown_settings(settings: Settings) -> Iterator[ShownSetting]:
     """Yield the settings of the process, those of the enabled toolsets, and the limits."""
     domains = dict.fromkeys(toolset.domain for toolset, _ in settings.enabled())
-    fields = [(field.name, field, settings) for field in settings_of(Settings) if field.help]
+    fields = [(field.name, field, settings) for field in process_settings() if field.help]
     for toolset in map(find_toolset, domains):
         own = settings.of(toolset)
         fields += [(flat_name(toolset, field.name), field, own) for field in settings_of(toolset.settings)]

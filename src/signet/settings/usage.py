@@ -1,8 +1,8 @@
-"""The error of a start that cannot be made as requested: a flag, a variable, a file or a target."""
+"""The errors of a start that cannot be made as requested: a flag, a variable, a file or a target."""
 
 from __future__ import annotations
 
-__all__ = ["UsageError"]
+__all__ = ["UnknownTargetError", "UsageError"]
 
 
 class UsageError(Exception):
@@ -14,3 +14,7 @@ class UsageError(Exception):
     def __init__(self, message: str, trace: str = "") -> None:
         super().__init__(message)
         self.trace = trace
+
+
+class UnknownTargetError(UsageError):
+    """There is no such target."""

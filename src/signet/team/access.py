@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from signet.advice import advise
 from signet.kernel.tools import Toolbox
-from signet.operations.settings import DEFAULT_SCOPES
 from signet.settings.model import Settings
+from signet.settings.process import DEFAULT_SCOPES
 from signet.settings.usage import UsageError
 
 if TYPE_CHECKING:

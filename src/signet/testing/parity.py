@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from signet.catalogue import find_toolset
 from signet.commands.parity.corpus import CorpusCall, with_slugs
 from signet.commands.parity.engine import run_corpus
 from signet.commands.parity.report import SAME, ParityReport, mark_varying
-from signet.settings.model import PREFIX
+from signet.settings.catalogue import find_toolset
+from signet.settings.names import PREFIX
 from signet.settings.usage import UsageError
 
 from .client import Client, ToolError

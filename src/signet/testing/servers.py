@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from signet.settings.model import PREFIX, Settings, load_toolsets, variable_of
+from signet.settings.catalogue import load_toolsets
+from signet.settings.model import Settings
+from signet.settings.names import PREFIX, variable_of
 from signet.upstream.server_process import ServerProcess
 
 from .current import set_current

@@ -8,7 +8,7 @@ from typing import Final
 
 from signet.commands.check.project import FILE as PROJECT
 from signet.commands.check.project import entry_points_of
-from signet.kernel.setting_types import join_list, split_list
+from signet.settings.fields import join_list, split_list
 from signet.settings.usage import UsageError
 
 __all__ = ["FILE", "Projects", "find_target"]

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from signet.kernel.checkup import CONFIGURED, Check, note, ok
-from signet.kernel.settings import setting
 from signet.kernel.tools import Tool
 from signet.kernel.toolset import CorpusRow, SandboxSpec, Toolset, UpstreamSpec
+from signet.settings.fields import setting
 
 __all__ = ["TOOLSET", "StationSettings"]
 

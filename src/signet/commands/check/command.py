@@ -17,7 +17,6 @@ import msgspec
 from signet.app import open_toolbox, resolve
 from signet.authoring.drift import orphans_of
 from signet.authoring.frozen import BrokenContractError
-from signet.catalogue import loaded_files
 from signet.commands.arguments import TOOLSET_FLAGS, Parser, add_server_command, add_settings, redirect_to_null
 from signet.commands.ending import leave
 from signet.commands.terminal import write, write_json
@@ -26,10 +25,12 @@ from signet.configuration.reading import read_settings
 from signet.configuration.servers import servers_of
 from signet.configuration.values import join_targets
 from signet.kernel.schemas import SchemaRegistry
-from signet.kernel.setting_types import split_list
 from signet.lock.file import DEFAULT_PATH
 from signet.mcp.spec import ServerSpec
-from signet.settings.model import EnabledToolset, Settings, known_settings
+from signet.settings.catalogue import loaded_files
+from signet.settings.fields import split_list
+from signet.settings.model import EnabledToolset, Settings
+from signet.settings.names import known_settings
 from signet.settings.usage import UsageError
 from signet.system.files import replacing
 from signet.transports.pipes import stdout_kept

@@ -12,10 +12,10 @@ from signet.commands.parity.corpus import CorpusCall
 from signet.commands.parity.engine import run_corpus
 from signet.commands.parity.report import SAME, ParityReport, ReportRow, mark_varying
 from signet.kernel.outcome import Outcome
-from signet.kernel.setting_types import join_list
-from signet.kernel.settings import settings_of
 from signet.kernel.toolset import Toolset
-from signet.settings.model import PREFIX, EnabledToolset, Settings
+from signet.settings.fields import join_list, settings_of
+from signet.settings.model import EnabledToolset, Settings
+from signet.settings.names import PREFIX
 
 from .calls import call_example, example_value
 from .result import CheckResult, Subject
@@ -74,7 +74,7 @@ def _variables(targets: list[str], settings: Settings) -> dict[str, str]:
 
 def find_base(toolset: Toolset) -> Toolset:
     """Return the toolset whose settings and sandbox another one uses, or itself."""
-    from signet.catalogue import find_toolset
+    from signet.settings.catalogue import find_toolset
 
     return find_toolset(toolset.domain)
 

@@ -23,13 +23,12 @@ from signet.authoring.frozen import (
     read_marks,
     tool_file,
 )
-from signet.catalogue import find_toolset, loaded_files, target_of
 from signet.commands.check.clients import warnings_of
 from signet.commands.check.result import Subject
 from signet.commands.terminal import Cell, say, table, write, write_json
 from signet.compatibility.contract_set import ContractFinding, is_version, may_break, next_breaking, numbers
 from signet.kernel.toolset import Toolset
-from signet.settings.model import load_toolsets
+from signet.settings.catalogue import find_toolset, load_toolsets, loaded_files, target_of
 from signet.settings.usage import UsageError
 from signet.system.files import replacing
 

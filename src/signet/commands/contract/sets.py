@@ -99,7 +99,7 @@ def as_listed(bundles: ContractSet) -> ContractSet:
     """Return bundles as our own servers list them: by MCP name, and without outputs of tools that answer in text."""
     if bundles.listed:
         return bundles
-    from signet.catalogue import TOOLSETS, find_toolset
+    from signet.settings.catalogue import TOOLSETS, find_toolset
 
     known = {tool.slug: tool for toolset in TOOLSETS for tool in find_toolset(toolset).tools()}
     tools = {}

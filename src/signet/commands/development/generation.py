@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec.structs import replace
 
-from signet.catalogue import loaded_targets
 from signet.commands.arguments import USAGE, print_err, print_err_line
 from signet.commands.cli import parser, settings_of_command
+from signet.settings.catalogue import loaded_targets
 from signet.settings.model import Settings
 from signet.settings.usage import UsageError
 

@@ -19,8 +19,8 @@ from signet.commands.ending import leave
 from signet.commands.terminal import table, write, write_json
 from signet.configuration.reading import read_configuration
 from signet.kernel.checkup import Check, Finding, State, note, trouble
-from signet.kernel.settings import Given
-from signet.settings.model import PREFIX, known_settings, variable_of
+from signet.settings.fields import Given
+from signet.settings.names import PREFIX, known_settings, variable_of
 from signet.settings.usage import UsageError
 from signet.system.redaction import SecretRedactor, redact_user_info
 

@@ -13,8 +13,8 @@ from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from signet.catalogue import TOOLSETS
-from signet.settings.model import PREFIX
+from signet.settings.catalogue import TOOLSETS
+from signet.settings.names import PREFIX
 from signet.settings.usage import UsageError
 
 from .module_file import find_module

@@ -8,7 +8,7 @@ import sys
 from typing import Final, NamedTuple
 
 from signet.advice import advise
-from signet.catalogue import TOOLSETS
+from signet.settings.catalogue import TOOLSETS
 from signet.settings.usage import UsageError
 
 __all__ = ["ProjectNames", "name_project", "taken"]

@@ -11,11 +11,10 @@ from typing import Any, Final
 
 from signet import __version__
 from signet.app import build_server
-from signet.authoring.importing import TargetError
-from signet.catalogue import find_toolset, load
 from signet.commands.call import walk
 from signet.commands.contract.freeze import freeze_new
-from signet.kernel.setting_types import join_list
+from signet.settings.catalogue import find_toolset, load
+from signet.settings.fields import join_list
 from signet.settings.model import Settings
 from signet.settings.usage import UsageError
 
@@ -98,10 +97,7 @@ def _write_all(folder: str, names: ProjectNames) -> None:
     # The new code is imported, and leaves nothing beside itself.
     sys.dont_write_bytecode = True
     target = os.path.join(folder, "src", names.package, "tools.py")
-    try:
-        toolsets = load(target)
-    except TargetError as error:
-        raise UsageError(str(error), error.trace) from None
+    toolsets = load(target)
     for toolset in toolsets:
         freeze_new(find_toolset(toolset))
     for test, calls in RECORDINGS.items():

@@ -92,7 +92,7 @@ def _find(args: argparse.Namespace) -> FoundProblem | None:
     from signet.commands.terminal import say
     from signet.configuration.reading import read_settings
     from signet.kernel.errors import Fault
-    from signet.settings.model import known_settings
+    from signet.settings.names import known_settings
     from signet.settings.usage import UsageError
 
     from .problem import find_problem

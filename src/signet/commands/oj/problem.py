@@ -9,10 +9,10 @@ from typing import Final, TypeVar
 from msgspec import Struct
 
 from signet.app import open_log, resolve
-from signet.catalogue import find_toolset
 from signet.kernel.errors import Code, Fault
 from signet.kernel.upstream import Upstream, UpstreamRequest
 from signet.runs import open_run
+from signet.settings.catalogue import find_toolset
 from signet.settings.model import Settings
 from signet.system.files import user_cache
 from signet.toolsets.oj import api

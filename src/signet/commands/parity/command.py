@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import msgspec
 
-from signet.catalogue import TOOLSETS, find_toolset
 from signet.commands.arguments import add_server_command, printable
 from signet.commands.terminal import Cell, columns, counted, on_terminal, say, table, write, write_json
-from signet.settings.model import load_toolsets
+from signet.settings.catalogue import TOOLSETS, find_toolset, load_toolsets
 from signet.settings.usage import UsageError
 
 from .channels import CHANNELS

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.catalogue import find_toolset
 from signet.kernel.errors import Fault
 from signet.kernel.tools import Tool
 from signet.kernel.toolset import CorpusRow
 from signet.sandbox.faults import read_fault_rule
+from signet.settings.catalogue import find_toolset
 from signet.settings.usage import UsageError
 
 __all__ = ["CorpusCall", "built_in", "read_corpus", "with_slugs"]

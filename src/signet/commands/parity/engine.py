@@ -15,16 +15,16 @@ from typing import Any, Final
 import msgspec
 
 from signet.app import SAMPLE_TOKEN
-from signet.catalogue import find_toolset, target_of
 from signet.door_messages import read_mcp, read_relayed
 from signet.journal.record import METHOD, VOLATILE
 from signet.journal.retention import FOLDER, LATEST
 from signet.kernel.ids import deterministic
 from signet.kernel.schemas import PREFIX as TOOL_PREFIX
-from signet.kernel.setting_types import join_list
 from signet.sandbox.hosting import host_in_thread
 from signet.sandbox.server import Running
-from signet.settings.model import PREFIX, variable_prefixes
+from signet.settings.catalogue import find_toolset, target_of
+from signet.settings.fields import join_list
+from signet.settings.names import PREFIX, variable_prefixes
 from signet.upstream.mcp_client import HttpTransport, StdioTransport, Transport
 from signet.upstream.server_process import ServerProcess
 

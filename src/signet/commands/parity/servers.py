@@ -19,7 +19,7 @@ from signet.proofs.examples import example_of
 from signet.relay.listing import Listed, Terms, list_tools
 from signet.relay.server_snapshot import SnapshotError
 from signet.relay.tape_reader import TapeReader
-from signet.settings.model import PREFIX
+from signet.settings.names import PREFIX
 from signet.settings.usage import UsageError
 
 from .corpus import CorpusCall

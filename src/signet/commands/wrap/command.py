@@ -143,7 +143,7 @@ def _settings(args: argparse.Namespace) -> Settings:
     from signet.app import JOURNALS
     from signet.configuration.reading import read_settings
     from signet.configuration.wrapping import open_documents, with_servers
-    from signet.settings.model import known_settings
+    from signet.settings.names import known_settings
 
     servers = _recorded(_servers(args), args.tape_record)
     open_documents(servers, os.environ)

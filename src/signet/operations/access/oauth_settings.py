@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from signet.advice import advise
 from signet.operations.public_url import PublicUrl
-from signet.operations.settings import OperationSettings
+from signet.settings.process import ProcessSettings
 
 from .issuer import Issuer, read_url
 from .protected_resource import metadata_url
@@ -24,7 +24,7 @@ FOR_CLIENTS: Final = "offline_access"
 
 
 def open_oauth(
-    settings: OperationSettings, public_url: PublicUrl | None, warn: Callable[[str], None], *, is_alone: bool = True
+    settings: ProcessSettings, public_url: PublicUrl | None, warn: Callable[[str], None], *, is_alone: bool = True
 ) -> OAuth:
     """Return the resource server; `warn` is called with what goes wrong later.
 
@@ -60,7 +60,7 @@ def _read(name: str, text: str, *, with_query: bool) -> str:
         raise ValueError(f"--oauth-{name} ({variable}): {error}") from None
 
 
-def _audience(settings: OperationSettings, public_url: PublicUrl | None) -> str:
+def _audience(settings: ProcessSettings, public_url: PublicUrl | None) -> str:
     """Return the audience that a token must name."""
     if settings.oauth_audience is not None:
         if not settings.oauth_audience.strip():

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.kernel.settings import shown_value
+from signet.settings.fields import shown_value
 
 __all__ = ["TABLES", "Limit", "LimitError", "PlaceLimit", "Policy", "Rate", "parse_rate", "read_policy"]
 

@@ -5,10 +5,10 @@ from typing import Annotated, Any, Final
 
 from msgspec import Meta, Struct, json
 
-from signet.kernel.settings import setting
 from signet.kernel.tools import Tool
 from signet.kernel.toolset import CorpusRow, SandboxSpec, Toolset, UpstreamSpec
 from signet.kernel.upstream import UpstreamRequest
+from signet.settings.fields import setting
 
 __all__ = ["PUBLIC_ORIGIN", "TOOLSET", "BojSettings", "interval_s", "is_public", "max_result_bytes"]
 

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct, json
 
 from signet.kernel.checkup import CONFIGURED, Check, Finding, note, ok
-from signet.kernel.settings import setting
 from signet.kernel.tools import Tool
 from signet.kernel.toolset import CorpusRow, SandboxSpec, Toolset, UpstreamSpec
 from signet.kernel.upstream import Upstream, UpstreamRequest
+from signet.settings.fields import setting
 
 __all__ = ["TOOLSET", "OjSettings"]
 

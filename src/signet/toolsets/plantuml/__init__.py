@@ -7,9 +7,9 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from signet.kernel.settings import setting
 from signet.kernel.tools import Tool
 from signet.kernel.toolset import CorpusRow, Toolset
+from signet.settings.fields import setting
 
 __all__ = ["TOOLSET", "PlantumlSettings"]
 

@@ -7,6 +7,7 @@ a target ──── the user's own: loaded, registered, and known by the names
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from typing import Final
@@ -15,6 +16,10 @@ import msgspec
 
 from signet.kernel.toolset import Toolset
 
+from .fields import split_list
+from .providers import provider
+from .usage import UnknownTargetError, UsageError
+
 __all__ = [
     "TOOLSETS",
     "default_toolsets",
@@ -22,9 +27,11 @@ __all__ = [
     "find_toolset",
     "freezing_target",
     "load",
+    "load_toolsets",
     "loaded_files",
     "loaded_targets",
     "register",
+    "registered",
     "target_again",
     "target_of",
 ]
@@ -57,44 +64,43 @@ def register(toolset: Toolset, *, target: str | None = None) -> None:
     find_toolset.cache_clear()
 
 
+def load_toolsets(text: str) -> list[str]:
+    """Return the names of the toolsets in a list of names and targets; load them, or raise UsageError."""
+    given = split_list(text)
+    return list(dict.fromkeys(name for target in given for name in load(target)))
+
+
 def load(target: str) -> list[str]:
     """Return the names of the toolsets of a target; the name of a toolset is its own target.
 
     Raises:
-        TargetError: it cannot be loaded.
+        UsageError: it cannot be loaded.
     """
     if target in TOOLSETS:
         return [target]
     target = next((known for known in _loaded if _is_same(known, target)), target)
     if target not in _loaded:
-        from signet.authoring.importing import TargetError, UnknownTargetError
-        from signet.authoring.target import FORMS, load_target
-
         try:
-            toolsets = _load_document(target) if target.startswith(DOCUMENT) else load_target(target)
+            is_document = target.startswith(DOCUMENT)
+            toolsets = [provider("document")(target, os.environ)] if is_document else provider("target")(target)
         except UnknownTargetError:
             if not target.replace("-", "_").isidentifier():
                 raise
             known = f"write --toolsets with one or more of: {', '.join(TOOLSETS)}"
-            raise TargetError(f"there is no toolset '{target}'; {known}; or a target: {FORMS}") from None
+            forms = provider("target.forms")
+            raise UsageError(f"there is no toolset '{target}'; {known}; or a target: {forms}") from None
         for toolset in toolsets:
             if toolset.name in TOOLSETS and _registered.get(toolset.name) is not toolset:
                 advice = "rename the file, or give its tools a signet.Toolset with another name="
-                raise TargetError(f"{target}: there is a toolset '{toolset.name}' already; {advice}")
+                raise UsageError(f"{target}: there is a toolset '{toolset.name}' already; {advice}")
             register(toolset)
         _loaded[target] = [toolset.name for toolset in toolsets]
     return _loaded[target]
 
 
-def _load_document(target: str) -> list[Toolset]:
-    """Return the toolset of an OpenAPI document; raise TargetError if there can be none."""
-    from signet.authoring.importing import TargetError
-    from signet.openapi.toolset import DocumentError, open_target
-
-    try:
-        return [open_target(target, os.environ)]
-    except DocumentError as error:
-        raise TargetError(str(error)) from None
+def registered() -> Iterable[Toolset]:
+    """Return the toolsets that are not part of Signet."""
+    return map(find_toolset, _registered)
 
 
 def _is_same(known: str, target: str) -> bool:

@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import re
+import sys
 import types
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Hashable, Iterable
+from enum import Enum
 from functools import lru_cache
-from typing import Annotated, Any, Final, NamedTuple, Union, cast, get_args, get_origin, get_type_hints
+from types import SimpleNamespace
+from typing import Annotated, Any, Final, Literal, NamedTuple, Union, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import NODEFAULT
 
 from signet.system.secret_names import names_secret
 
-from .setting_types import expected, load, members, parsed
-
-__all__ = ["PREFIX", "Given", "Setting", "is_address", "merge", "setting", "settings_of", "shown_value"]
-
-PREFIX: Final = "SIGNET_"
-"""How the variables of the process begin."""
+__all__ = [
+    "Given",
+    "Setting",
+    "bare",
+    "expected",
+    "join_list",
+    "load",
+    "members",
+    "parsed",
+    "setting",
+    "setting_of",
+    "settings_of",
+    "shown_value",
+    "split_list",
+]
 
 NO_SECRETS: Final = {int, float, bool}
 """The types whose values are no secrets by their names alone: `max_tokens` is a number."""
@@ -32,6 +44,19 @@ MAX_SEARCHED_CHARS: Final = 1_000
 WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]+")
 """A whole number as people write it: with or without a sign and leading zeros."""
 NEGATIVE_ZERO: Final = re.compile(r"-0+")
+LISTS: Final = (list, tuple, set, frozenset)
+SCALARS: Final = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+}
+DATES: Final = {
+    "datetime": "a date and time such as 2026-01-31T12:00:00Z",
+    "date": "a date such as 2026-01-31",
+    "time": "a time such as 12:30:00",
+    "timedelta": "a span of time such as PT1H30M",
+}
 
 
 class Given(NamedTuple):
@@ -175,47 +200,6 @@ class Setting(NamedTuple):
         return f"{number} from {limits.ge} to {self.up_to or limits.le}"
 
 
-def merge(
-    environ: Mapping[str, str],
-    flags: Mapping[str, Any],
-    file: Mapping[str, Given],
-    *,
-    names: Collection[str],
-    bare: Collection[str],
-    flag_prefix: str = "",
-) -> dict[str, Given]:
-    """Return the value that holds for each name: a flag wins over a variable, and that over the file.
-
-    Args:
-        environ: the variables, which begin with the prefix; those that are set to nothing are passed over.
-        flags: the values of flags by their names; None stands for one that is not given.
-        file: the values of a file by their names.
-        names: the names that variables may have.
-        bare: the names whose variables may lack the prefix.
-        flag_prefix: a part of the names that the flags leave out.
-    """
-    # An unset variable of a container's configuration is set to nothing: it counts as not set.
-    given = dict(file)
-    for name in bare:
-        value = environ.get(name.upper(), "")
-        if value.strip():
-            given[name] = Given(value, name.upper())
-    for variable, value in environ.items():
-        name = variable.removeprefix(PREFIX).lower()
-        if variable.startswith(PREFIX) and name in names and value.strip() and not is_address(name, value):
-            given[name] = Given(value, PREFIX + name.upper())
-    for name, value in flags.items():
-        if value is not None:
-            flag = name.removeprefix(flag_prefix).replace("_", "-")
-            given[name] = Given(value, f"--no-{flag}" if value is False else f"--{flag}")
-    return given
-
-
-def is_address(name: str, value: str) -> bool:
-    """Return True for SIGNET_PORT=tcp://10.0.0.1:8080: Kubernetes sets it where a service is called signet."""
-    return name == "port" and "://" in value
-
-
 def _read_header(value: str) -> str:
     """Return what a header carries of a text: not the blanks at its ends.
 
@@ -229,22 +213,22 @@ def _read_header(value: str) -> str:
 
 def settings_of(struct: type[Any]) -> tuple[Setting, ...]:
     """Return the fields of a settings struct, its own before inherited ones; one without a description has no page."""
-    return _settings_of(cast("Hashable", struct))
-
-
-@lru_cache(maxsize=64)  # a start asks for the same ones four times
-def _settings_of(struct: Any) -> tuple[Setting, ...]:
-    own = hints = struct.__annotations__
-    if any(isinstance(hint, str) for hint in hints.values()) or not hints.keys() >= set(struct.__struct_fields__):
-        hints = get_type_hints(struct, include_extras=True)
-    defaults = dict(zip(reversed(struct.__struct_fields__), reversed(struct.__struct_defaults__), strict=False))
+    own = struct.__annotations__
     names = sorted(struct.__struct_fields__, key=lambda name: name not in own)
-    return tuple(_setting(name, hints[name], defaults.get(name, NODEFAULT)) for name in names)
+    return tuple(setting_of(struct, name) for name in names)
 
 
-def _setting(name: str, hint: Any, default: Any) -> Setting:
-    # What is made anew each time cannot be shown.
-    default = None if hasattr(default, "factory") else default
+def setting_of(struct: type[Any], name: str) -> Setting:
+    """Return one field of a settings struct; the types of the other fields are not looked at."""
+    return _setting_of(cast("Hashable", struct), name)
+
+
+@lru_cache(maxsize=512)
+def _setting_of(struct: Any, name: str) -> Setting:
+    hint = _hint_of(struct, name)
+    defaults = struct.__struct_defaults__
+    place = struct.__struct_fields__.index(name) - len(struct.__struct_fields__) + len(defaults)
+    default = defaults[place] if place >= 0 else NODEFAULT
     facts: dict[str, Any] = {}
     text = ""
     for note in getattr(hint, "__metadata__", ()):
@@ -253,10 +237,17 @@ def _setting(name: str, hint: Any, default: Any) -> Setting:
             text = note.description
             break
     if facts.get("secret") is None:
-        # Nobody said so, but a text of that name is one, and so are those in a list.
-        is_number = NO_SECRETS.issuperset(members(hint))
-        facts["secret"] = names_secret(name, "setting") and not is_number
-    return Setting(name, hint, default, text, **facts)
+        # A text of that name is a secret, and so are those in a list.
+        facts["secret"] = names_secret(name, "setting") and not NO_SECRETS.issuperset(members(hint))
+    # A value that is made anew each time cannot be shown.
+    return Setting(name, hint, None if hasattr(default, "factory") else default, text, **facts)
+
+
+def _hint_of(struct: type[Any], name: str) -> Any:
+    """Return the type of a field with its annotations; one that is written as a text is evaluated alone."""
+    owner = next(base for base in struct.__mro__ if name in getattr(base, "__annotations__", ()))
+    alone = SimpleNamespace(__annotations__={name: owner.__annotations__[name]})
+    return get_type_hints(alone, vars(sys.modules[owner.__module__]), dict(vars(owner)), include_extras=True)[name]
 
 
 def _limits(hint: Any) -> msgspec.Meta:
@@ -280,3 +271,73 @@ def shown_value(value: Any) -> str:
     # Python refuses to write numbers of thousands of digits.
     is_number = isinstance(value, int | float) and not abs(value) >= 10**MAX_SHOWN_CHARS
     return str(value) if is_number else "this"
+
+
+def members(hint: Any) -> list[Any]:
+    """Return the types that a value may have, beside None, without their annotations."""
+    if get_origin(hint) is Annotated:
+        return members(get_args(hint)[0])
+    if get_origin(hint) in {Union, types.UnionType}:
+        return [one for part in get_args(hint) if part is not types.NoneType for one in members(part)]
+    return [hint]
+
+
+def bare(hint: Any) -> Any:
+    """Return a type without its annotations and without None; of several, the first."""
+    return next(iter(members(hint)), hint)
+
+
+def load(value: Any, hint: Any, *, strict: bool = True) -> Any:
+    """Return a value of a type; raise ValueError if it is none. A class of the author's is called with the value."""
+    try:
+        return msgspec.convert(value, hint, strict=strict, dec_hook=lambda kind, given: kind(given))
+    except (TypeError, OverflowError) as error:
+        raise ValueError(str(error)) from None
+
+
+def parsed(text: str, hint: Any) -> Any:
+    """Return the parts of a text that stands for several values: JSON, or for a list also words between commas.
+
+    Raises:
+        ValueError: it is not JSON.
+    """
+    kind = bare(hint)
+    is_list = (get_origin(kind) or kind) in LISTS
+    if is_list and not text.lstrip().startswith("["):
+        return [part.strip() for part in text.split(",") if part.strip()]
+    return msgspec.json.decode(text) if is_list or _is_object(kind) else text
+
+
+def split_list(text: str) -> list[str]:
+    r"""Return the words between commas; `\,` is a comma in a word, as a path may have one."""
+    words = re.split(r"(?<!\\),", text)
+    return [word.strip().replace("\\,", ",") for word in words if word.strip()]
+
+
+def join_list(words: Iterable[str]) -> str:
+    """Return a text that `split_list` takes apart into the same words."""
+    return ",".join(word.replace(",", "\\,") for word in words)
+
+
+def expected(hint: Any) -> str:
+    """Describe the values of a type that has no limits."""
+    return " or ".join(dict.fromkeys(map(_expected, members(hint))))
+
+
+def _expected(kind: Any) -> str:
+    name = getattr(kind, "__name__", str(kind))
+    if get_origin(kind) is Literal or (isinstance(kind, type) and issubclass(kind, Enum)):
+        choices = get_args(kind) or [member.value for member in kind]
+        return " or ".join(filter(None, [", ".join(map(str, choices[:-1])), str(choices[-1])]))
+    if (get_origin(kind) or kind) in LISTS:
+        return "values with commas between them"
+    if _is_object(kind):
+        return "a JSON object"
+    return SCALARS.get(kind) or DATES.get(name) or f"a value that is a {name}"
+
+
+def _is_object(kind: Any) -> bool:
+    if (get_origin(kind) or kind) is dict:
+        return True
+    marks = ("__struct_fields__", "__dataclass_fields__", "__required_keys__")
+    return isinstance(kind, type) and any(hasattr(kind, mark) for mark in marks)

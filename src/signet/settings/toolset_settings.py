@@ -10,8 +10,7 @@ import msgspec
 from signet.system.redaction import REDACTED, SecretRedactor
 from signet.system.secret_values import hide_secrets, plain, secrets_inside, texts_of
 
-from .setting_types import load
-from .settings import Setting, settings_of
+from .fields import Setting, load, settings_of
 
 __all__ = ["IncompleteSettings", "build_settings", "change_settings", "recordable", "secret_texts"]
 

@@ -1,0 +1,23 @@
+"""Parts of the features above that settings need: one table of dotted words, each imported when it is first used."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import Any, Final
+
+__all__ = ["provider"]
+
+PROVIDERS: Final = {
+    "target": "signet.authoring.target:load_target",
+    "target.forms": "signet.authoring.target:FORMS",
+    "document": "signet.openapi.toolset:open_target",
+    "server.secrets": "signet.relay.spec_secrets:secrets_of",
+}
+
+
+@cache
+def provider(name: str) -> Any:
+    """Return a part by its name in the table."""
+    module, _, attribute = PROVIDERS[name].partition(":")
+    return getattr(import_module(module), attribute)
