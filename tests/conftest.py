@@ -79,7 +79,7 @@ SLOW_FILES = (
     "testing/test_cassettes.py", "attack/test_fair_share.py", "transports/test_reader.py", "install/test_json_edit.py",
     "attack/test_time_limits.py", "attack/test_unfinished_bodies.py", "tests/test_example_toolset.py",
     "toolsets/test_boj_retry.py", "engines/test_server.py", "tests/test_supply_chain.py",
-    "upstream/test_rate_limiter.py", "real/test_openapi_linters.py", "authoring/test_own_context.py",
+    "upstream/test_pace.py", "real/test_openapi_linters.py", "authoring/test_own_context.py",
     "transports/test_hangup.py", "tests/test_conftest.py", "tests/test_clients.py", "operations/test_oauth_flow.py",
     "tests/test_config_command.py", "real/test_conformance.py", "real/test_plantuml_jar.py",
     "tests/test_installation.py", "operations/test_deployment_page.py", "operations/test_memory_store.py",

@@ -76,7 +76,6 @@ OTHER_LIMITS = {
     "operations/access/tokens_file.py LINES_AT_ONCE": "a pause for the event loop",
     "operations/audit/verification.py MAX_PROCESSES": "of a file that a command reads",
     "operations/limits/policy.py MAX_PLACES": "what a setting may say",
-    "operations/store/memory.py MAX_CACHED_BYTES": "each upstream caches for itself",
     "proofs/asking.py MAX_ANSWER_BYTES": "of one answer of a child",
     "relay/opening.py MAX_NOTES": "lines of the log",
     "relay/tape_index.py MAX_CALLS": "of a tape that is played",

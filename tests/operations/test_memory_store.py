@@ -183,31 +183,3 @@ def test_a_runner_that_died_frees_its_key_and_answers_for_nobody_when_it_comes_b
     assert store.begin("k", "one", "alive", 80) == Kept("new"), "it was not told, and asks again"
     store.finish("k", "one", "alive", None, 100)
     assert store.begin("k", "one", "third", 80) == Kept("new")
-
-
-def test_turns_are_given_out_one_interval_apart() -> None:
-    clock = Clock()
-    store = clock.store()
-
-    waits = [store.turn("bank", 1.0) for _ in range(3)]
-    clock.turn(2.5)
-
-    assert waits == [0.0, 1.0, 2.0]
-    assert store.turn("bank", 1.0) == 0.5
-    assert store.turn("other", 1.0) == 0.0
-
-
-def test_the_cache_keeps_values_for_their_time_and_within_its_size() -> None:
-    clock = Clock()
-    store = clock.store()
-
-    store.write("a", b"1", 10)
-    store.write("huge", b"x" * 67_108_865, 10)
-    for number in range(100):
-        store.write(f"large {number}", b"x" * 1_048_576, 10)
-
-    assert store.read("a") is None, "the oldest go first"
-    assert store.read("huge") is None
-    assert sum(store.read(f"large {number}") is not None for number in range(100)) == 64
-    clock.turn(10)
-    assert store.read("large 99") is None

@@ -308,17 +308,6 @@ def test_the_cache_keeps_bytes_for_a_time_and_nothing_that_is_too_large(redis: R
     with_store(redis.url, act)
 
 
-def test_turns_are_reserved_one_behind_the_other(redis: RedisServer) -> None:
-    async def act(store: RedisStore) -> None:
-        waits = [await store.turn("bank", 10.0) for _ in range(3)]
-
-        assert waits[0] == 0
-        assert 9 < waits[1] <= 10
-        assert 19 < waits[2] <= 20
-
-    with_store(redis.url, act)
-
-
 def test_every_key_has_a_time_to_live_and_a_hash_tag(redis: RedisServer) -> None:
     async def act(store: RedisStore) -> None:
         odd = "principal:al{i}ce " + "x" * 300
@@ -328,13 +317,12 @@ def test_every_key_has_a_time_to_live_and_a_hash_tag(redis: RedisServer) -> None
         await store.begin("b", "one", "b", 60)
         await store.finish("b", "one", "b", b"x", 60)
         await store.take("bank", "me", 1.0)
-        await store.turn("bank", 1.0)
         await store.write("c", b"x", 60)
 
     with_store(redis.url, act)
     keys = redis.keys()
 
-    assert len(keys) == 13
+    assert len(keys) == 12
     assert {name: left_ms for name, left_ms in keys.items() if left_ms <= 0} == {}
     assert [
         name for name in keys if not (name.startswith("signet:{") and name.count("{") == name.count("}") == 1)

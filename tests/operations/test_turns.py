@@ -21,10 +21,9 @@ from signet.kernel.turns import Turns, TurnsError
 from signet.operations.store.address import parse_address
 from signet.operations.store.redis_store import RedisStore
 from signet.operations.store.turns import StoreTurns
-from signet.upstream import shared_turn
+from signet.upstream import pace
 from signet.upstream.machine_turns import FILE, SLOT_BYTES, MachineTurns, turn_folders
-from signet.upstream.rate_limiter import RateLimiter
-from signet.upstream.shared_turn import SharedTurn
+from signet.upstream.pace import Pace
 
 LONG_S = 3600.0
 Act = Callable[[Turns], Awaitable[None]]
@@ -190,8 +189,7 @@ def test_the_file_is_in_the_users_cache_or_in_a_private_folder_for_temporary_fil
 SENDING = """
 import asyncio, sys, time
 from signet.upstream.machine_turns import MachineTurns
-from signet.upstream.rate_limiter import RateLimiter
-from signet.upstream.shared_turn import SharedTurn
+from signet.upstream.pace import Pace
 
 looked = []
 
@@ -201,9 +199,9 @@ def clock_ns():
 
 async def main():
     turns = MachineTurns(lambda: [sys.argv[1]], 4, clock_ns)
-    limiter = RateLimiter(0.02, "bank", SharedTurn("bank", 0.02, [turns]))
+    pace = Pace(0.02, "bank", "bank", [turns])
     for _ in range(int(sys.argv[2])):
-        slot = await limiter.slot()
+        slot = await pace.slot()
         await slot.start()
         print(looked[0], flush=True)
 
@@ -263,11 +261,11 @@ class Away:
 
 
 def test_requests_wait_for_turns_that_cannot_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_turn, "RETRY_S", 0.001)
+    monkeypatch.setattr(pace, "RETRY_S", 0.001)
     turns = Away(3)
 
     async def act() -> None:
-        slot = await RateLimiter(0.01, "the Bank", SharedTurn("bank", 0.01, [turns])).slot()
+        slot = await Pace(0.01, "the Bank", "bank", [turns]).slot()
         await slot.start()
         slot.release()
 
@@ -277,15 +275,15 @@ def test_requests_wait_for_turns_that_cannot_be_had(monkeypatch: pytest.MonkeyPa
 
 
 def test_after_some_time_they_fail_with_advice_and_those_behind_fail_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_turn, "RETRY_S", 0.001)
-    monkeypatch.setattr(shared_turn, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(pace, "RETRY_S", 0.001)
+    monkeypatch.setattr(pace, "PATIENCE_S", 0.2)
     turns = Away(1_000_000)
 
     async def act() -> list[BaseException]:
-        limiter = RateLimiter(0.01, "the Bank", SharedTurn("bank", 0.01, [turns], "the Bank"))
-        first = await asyncio.gather(limiter.slot(), return_exceptions=True)
+        paced = Pace(0.01, "the Bank", "bank", [turns])
+        first = await asyncio.gather(paced.slot(), return_exceptions=True)
         asked = turns.left
-        rest = await asyncio.gather(*(limiter.slot() for _ in range(10)), return_exceptions=True)
+        rest = await asyncio.gather(*(paced.slot() for _ in range(10)), return_exceptions=True)
         assert asked - turns.left == 10
         return [one for one in (*first, *rest) if isinstance(one, BaseException)]
 
@@ -305,7 +303,7 @@ def test_a_request_that_never_got_out_gives_its_turn_back() -> None:
     turns = Away(0)
 
     async def act() -> None:
-        slot = await RateLimiter(0.01, "the Bank", SharedTurn("bank", 0.01, [turns])).slot()
+        slot = await Pace(0.01, "the Bank", "bank", [turns]).slot()
         slot.release()
         for _ in range(1000):
             if len(turns.events) == 2:

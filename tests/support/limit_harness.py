@@ -102,18 +102,6 @@ class Elsewhere:
         self._check()
         self._store.finish(key, digest, runner, body, keep_s, holder=holder)
 
-    async def turn(self, name: str, interval_s: float) -> float:
-        self._check()
-        return self._store.turn(name, interval_s)
-
-    async def read(self, key: str) -> bytes | None:
-        self._check()
-        return self._store.read(key)
-
-    async def write(self, key: str, value: bytes, keep_s: float) -> None:
-        self._check()
-        self._store.write(key, value, keep_s)
-
     async def close(self) -> None:
         pass
 

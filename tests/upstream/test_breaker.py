@@ -18,9 +18,9 @@ from signet.kernel.turns import TurnsError
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 from signet.kernel.waiting import Waiting
 from signet.settings.model import Settings
-from signet.upstream import shared_turn
+from signet.upstream import pace
 from signet.upstream.breaker import BreakerUpstream
-from signet.upstream.shared_turn import SharedTurn
+from signet.upstream.pace import Pace
 
 FAILED = Fault(Code.INTERNAL_ERROR, "request failed: nothing answers", name="UPSTREAM_FAILED", as_tool_result=False)
 OK = UpstreamResponse(200, "", b"fine")
@@ -147,7 +147,7 @@ def test_one_request_at_a_time_tries_it_and_a_failure_opens_it_again() -> None:
 
 
 def test_requests_that_had_no_turn_say_nothing_of_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_turn, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(pace, "PATIENCE_S", 0.0)
 
     class Away:
         async def take(self, *_: object) -> float:
@@ -161,11 +161,11 @@ def test_requests_that_had_no_turn_say_nothing_of_the_service(monkeypatch: pytes
 
     async def scenario() -> None:
         broken = Broken()
-        turn = SharedTurn("bank", 1.0, [Away()], "the Bank")
+        turns = Pace(1.0, "the Bank", "bank", [Away()])
         send = broken.service.send
 
         async def paced(request: UpstreamRequest, wait: Waiting | None = None) -> UpstreamResponse:
-            await turn.take()
+            await turns.slot()
             return await send(request, wait)
 
         monkeypatch.setattr(broken.service, "send", paced)

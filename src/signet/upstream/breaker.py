@@ -19,7 +19,7 @@ from signet.kernel.errors import Code, Fault
 from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse, UpstreamState, states_of
 from signet.kernel.waiting import Waiting
 
-from .shared_turn import NoTurn
+from .pace import NoTurn
 
 __all__ = ["OPEN_S", "WINDOW_S", "BreakerUpstream"]
 

@@ -23,8 +23,7 @@ from signet.system.redaction import MIN_CHARS, SecretRedactor
 from .gunzip import Gunzip
 from .hop import Hop
 from .origin import DEFAULT_PORTS, host_of, parse_origin
-from .rate_limiter import RateLimiter, Slot
-from .shared_turn import SharedTurn
+from .pace import Pace, Slot
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
@@ -86,10 +85,7 @@ class HttpUpstream:
         self._spec = spec
         self._proxied = proxied
         self._log = log
-        shared = None
-        if turns and spec.interval_s > 0:
-            shared = SharedTurn(host_of(self.origin), spec.interval_s, turns, spec.called)
-        self._rate_limiter = RateLimiter(spec.interval_s, spec.called, shared)
+        self._pace = Pace(spec.interval_s, spec.called, host_of(self.origin), turns)
         self._egress = egress
         self._watch = watch
         self._session: ClientSession | None = None
@@ -157,7 +153,7 @@ class HttpUpstream:
         left_s = request.timeout_s or self._spec.timeout_s
         now = asyncio.get_running_loop().time
         for _ in range(self._spec.max_redirects + 1):
-            slot = self._rate_limiter.slot_at_once() if request.is_retry else await self._rate_limiter.slot(wait)
+            slot = self._pace.slot_at_once() if request.is_retry else await self._pace.slot(wait)
             begun = now()
             wait.now = partial(self._waiting, begun, now)
             if hop.url.scheme in DEFAULT_PORTS:

@@ -1,5 +1,5 @@
 """With this folder in PYTHONPATH, a request waits for its turn at an absent store as long as a test waits."""
 
-from signet.upstream import shared_turn
+from signet.upstream import pace
 
-shared_turn.PATIENCE_S = 60.0
+pace.PATIENCE_S = 60.0

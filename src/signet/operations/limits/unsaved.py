@@ -12,8 +12,7 @@ from typing import Final
 
 import msgspec
 
-from signet.operations.store.expiring import SECOND_NS
-from signet.operations.store.held import HeldValues
+from signet.operations.store.held import SECOND_NS, HeldValues
 from signet.operations.store.store import Store, StoreError
 
 __all__ = ["Unsaved", "UnsavedAnswers"]

@@ -10,11 +10,10 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from signet.kernel.shares import Shares
 
-from .expiring import SECOND_NS
-
-__all__ = ["COST_BYTES", "HeldValues"]
+__all__ = ["COST_BYTES", "SECOND_NS", "HeldValues"]
 
 T = TypeVar("T")
+SECOND_NS: Final = 1_000_000_000
 COST_BYTES: Final = 512
 """What a value takes beside its own size: its key, and where it is noted."""
 LOOKED_AT: Final = 4

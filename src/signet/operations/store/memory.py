@@ -16,8 +16,7 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Final, NamedTuple
 
-from .expiring import Expiring
-from .held import HeldValues
+from .held import SECOND_NS, HeldValues
 from .store import Bucket, Decision, Kept
 
 __all__ = ["MAX_BUCKETS", "MemoryStore"]
@@ -26,12 +25,8 @@ MAX_BUCKETS: Final = 100_000
 """The number of buckets; a quota's bucket lives until the day ends, a rate's until it is empty."""
 MAX_ANSWER_BYTES: Final = 67_108_864
 """The size of the answers that are kept by their idempotency keys; of each caller the oldest go first."""
-MAX_CACHED: Final = 10_000
-MAX_CACHED_BYTES: Final = 67_108_864
-MAX_TURNS: Final = 1_000
 LOOKED_AT: Final = 4
 """The number of old buckets that are looked at for each new one."""
-SECOND_NS: Final = 1_000_000_000
 MILLISECOND_NS: Final = 1_000_000
 DAY_BITS: Final = 40
 """The bits below a quota's day: no day has so many calls."""
@@ -74,13 +69,11 @@ class MemoryStore:
         self._buckets: OrderedDict[str, tuple[int, int]] = OrderedDict()
         """The value of each bucket, and the time from which it need not be kept."""
         self._answers = HeldValues[_Answer]("kept answers of idempotency keys", MAX_ANSWER_BYTES)
-        self._cached = Expiring[bytes](MAX_CACHED, MAX_CACHED_BYTES)
-        self._turns = Expiring[int](MAX_TURNS, MAX_TURNS)
         self._lock = Lock()
 
     def __len__(self) -> int:
         """Return the number of keys."""
-        return len(self._buckets) + len(self._answers) + len(self._cached) + len(self._turns)
+        return len(self._buckets) + len(self._answers)
 
     def decide(self, buckets: Sequence[Bucket]) -> Decision:
         """Charge one call to all buckets, or to none if one of them refuses."""
@@ -136,25 +129,6 @@ class MemoryStore:
             if not self._answers.put(key, done, now_ns, keep_s, holder=holder, size=len(body)):
                 gone = _Answer(digest, runner, b"", is_gone=True)
                 self._answers.put(key, gone, now_ns, keep_s, holder=holder)
-
-    def turn(self, name: str, interval_s: float) -> float:
-        """Return the seconds to wait before the next turn, which is then reserved for the caller."""
-        now_ns, interval_ns = self._clock_ns(), int(interval_s * SECOND_NS)
-        with self._lock:
-            start_ns = max(self._turns.get(name, now_ns) or 0, now_ns)
-            free_ns = start_ns + interval_ns
-            self._turns.put(name, free_ns, now_ns, (free_ns - now_ns) / SECOND_NS)
-        return (start_ns - now_ns) / SECOND_NS
-
-    def read(self, key: str) -> bytes | None:
-        """Return a value of the cache."""
-        with self._lock:
-            return self._cached.get(key, self._clock_ns())
-
-    def write(self, key: str, value: bytes, keep_s: float) -> None:
-        """Keep a value in the cache for some time."""
-        with self._lock:
-            self._cached.put(key, value, self._clock_ns(), keep_s, len(value))
 
     async def close(self) -> None:
         """Do nothing: there are no connections."""

@@ -23,7 +23,7 @@ from .address import StoreAddress
 from .availability import Availability
 from .key_scripts import BEGIN, FINISH
 from .redis_client import ANSWER_S, MAX_IN_FLIGHT, close_client, is_full, is_refusal, open_client, reason_of
-from .scripts import DECIDE, END, START, TAKE, TURN, WRITE, Script
+from .scripts import DECIDE, END, START, TAKE, WRITE, Script
 from .store import Bucket, Decision, Kept, StoreError, StoreFullError
 
 __all__ = ["RedisStore"]
@@ -98,11 +98,6 @@ class RedisStore:
         room = f"keys-{sha256(who.encode()).digest()[0] % self._rooms}" if self._rooms > 1 else "keys"
         keys = [f"{PREFIX}:{{{room}}}:{name}" for name in (f"entries:{who}", f"order:{who}", "bytes", "holders")]
         return keys, [f"of {who}", int(bool(holder)), MAX_ANSWER_BYTES // self._rooms, self._rooms]
-
-    async def turn(self, name: str, interval_s: float) -> float:
-        """Return the seconds to wait before the next turn, which is then reserved for the caller."""
-        wait_us = await self._run(TURN, [f"{PREFIX}:{{{_readable(name)}}}:reserved"], [round(interval_s * SECOND_US)])
-        return float(wait_us) / SECOND_US
 
     async def take(self, name: str, owner: str, interval_s: float) -> float:
         """Return 0 if the owner holds the turn now, otherwise the seconds after which to ask again."""

@@ -15,7 +15,7 @@ import msgspec
 
 from signet.kernel.turns import HOLD_S, MAX_SETTLE_S
 
-__all__ = ["DECIDE", "END", "NOW", "START", "TAKE", "TURN", "WRITE", "Script"]
+__all__ = ["DECIDE", "END", "NOW", "START", "TAKE", "WRITE", "Script"]
 
 
 class Script(msgspec.Struct, frozen=True):
@@ -140,20 +140,6 @@ return 1
 """
 )
 """Count a request as sent now at the latest, or end a turn in which nothing was sent."""
-
-TURN: Final = Script.of(
-    NOW
-    + """
--- KEYS: the name. ARGV: the interval.
-local free = math.max(tonumber(redis.call('GET', KEYS[1])) or 0, now)
-local after = free + tonumber(ARGV[1])
-local kept_ms = string.format('%.0f', math.ceil((after - now) / 1000) + 1)
-redis.call('PEXPIRE', KEYS[1], kept_ms)
-redis.call('SET', KEYS[1], string.format('%.0f', after), 'PX', kept_ms)
-return free - now
-"""
-)
-"""Reserve the next turn and return the wait before it."""
 
 WRITE: Final = Script.of(
     """

@@ -1,4 +1,4 @@
-"""What a store does: decide over limits, keep answers by their idempotency keys, give out turns, cache.
+"""What a store does for gates: decide over limits, and keep answers by their idempotency keys.
 
 Each operation is one decision, made at once and by the clock of the store. A store in the process answers at once; one
 that other processes share has to be awaited.
@@ -82,15 +82,6 @@ class Store(Protocol):
         Nothing is changed where the key has come to belong to another runner, or has its answer already: a runner that
         was taken for dead may come back. Where the holder has no room, its own oldest answers give way.
         """
-
-    def turn(self, name: str, interval_s: float) -> float | Awaitable[float]:
-        """Return the seconds to wait before the next turn, which is then reserved for the caller."""
-
-    def read(self, key: str) -> bytes | Awaitable[bytes | None] | None:
-        """Return a value of the cache."""
-
-    def write(self, key: str, value: bytes, keep_s: float) -> Awaitable[None] | None:
-        """Keep a value in the cache for some time."""
 
     async def close(self) -> None:
         """Close the connections."""

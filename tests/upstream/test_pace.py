@@ -11,7 +11,7 @@ from boj_harness import CODE, SPOT, BojHarness, call, serving_boj
 from processes import Pipe
 from signet.kernel.caller import CALLER, Caller
 from signet.kernel.waiting import Waiting
-from signet.upstream.rate_limiter import RateLimiter
+from signet.upstream.pace import Pace
 
 APART_S = 0.3
 
@@ -25,9 +25,9 @@ def pipe(bank: BojHarness) -> Iterator[Pipe]:
 @pytest.mark.spec("3.polite.spaced")
 def test_a_request_that_is_long_on_its_way_out_keeps_the_next_one_waiting() -> None:
     async def run() -> None:
-        limiter = RateLimiter(0.5)
-        first = await limiter.slot()
-        second = asyncio.ensure_future(limiter.slot())
+        pace = Pace(0.5)
+        first = await pace.slot()
+        second = asyncio.ensure_future(pace.slot())
         await asyncio.sleep(0)
         assert not second.done()
         first.release()
@@ -39,24 +39,24 @@ def test_a_request_that_is_long_on_its_way_out_keeps_the_next_one_waiting() -> N
 
 def test_a_request_that_never_gets_out_does_not_hold_the_others_up() -> None:
     async def run() -> None:
-        limiter = RateLimiter(0.05)
-        stuck = await limiter.slot()
-        (await limiter.slot()).release()
+        pace = Pace(0.05)
+        stuck = await pace.slot()
+        (await pace.slot()).release()
         stuck.release()
-        (await limiter.slot()).release()
+        (await pace.slot()).release()
 
     asyncio.run(run())
 
 
 def test_who_leaves_the_queue_lets_the_next_one_in() -> None:
     async def run() -> None:
-        limiter = RateLimiter(0.05)
-        (await limiter.slot()).release()
-        left = asyncio.ensure_future(limiter.slot())
+        pace = Pace(0.05)
+        (await pace.slot()).release()
+        left = asyncio.ensure_future(pace.slot())
         await asyncio.sleep(0)
         left.cancel()
         await asyncio.wait([left])
-        (await limiter.slot()).release()
+        (await pace.slot()).release()
 
     asyncio.run(run())
 
@@ -64,15 +64,15 @@ def test_who_leaves_the_queue_lets_the_next_one_in() -> None:
 def test_callers_wait_in_turns() -> None:
     given = []
 
-    async def one(limiter: RateLimiter, holder: str, number: int) -> None:
+    async def one(pace: Pace, holder: str, number: int) -> None:
         CALLER.set(Caller(address=holder))
-        slot = await limiter.slot()
+        slot = await pace.slot()
         given.append((holder, number))
         slot.release()
 
     async def run() -> None:
-        limiter = RateLimiter(0.001)
-        asked = [one(limiter, "a", number) for number in range(4)] + [one(limiter, "b", number) for number in range(2)]
+        pace = Pace(0.001)
+        asked = [one(pace, "a", number) for number in range(4)] + [one(pace, "b", number) for number in range(2)]
         await asyncio.gather(*asked)
 
     asyncio.run(run())
@@ -82,11 +82,11 @@ def test_callers_wait_in_turns() -> None:
 
 def test_who_waits_hears_of_one_request_of_each_other_caller_for_each_of_its_own() -> None:
     async def run() -> list[str]:
-        limiter, waits, asked = RateLimiter(100.0), [Waiting() for _ in range(5)], []
-        (await limiter.slot()).release()
+        pace, waits, asked = Pace(100.0), [Waiting() for _ in range(5)], []
+        (await pace.slot()).release()
         for holder, wait in zip("aaabb", waits, strict=True):
             CALLER.set(Caller(address=holder))
-            asked.append(asyncio.ensure_future(limiter.slot(wait)))
+            asked.append(asyncio.ensure_future(pace.slot(wait)))
         await asyncio.sleep(0)
         told = [wait.text().rpartition(", ")[2] for wait in waits]
         for one in asked:
