@@ -11,28 +11,11 @@ import msgspec
 import pytest
 from rich.table import Column
 
-from signet.commands.arguments import print_err, print_err_line, printable
+from signet.commands.arguments import print_err, print_err_line
 from signet.commands.terminal import show, table, write_json
 from signet.kernel.errors import Code, Fault
 from signet.kernel.outcome import Call, Outcome
 from signet.kernel.tools import NULL_CONTEXT, Tool
-
-HOSTILE = "a\x1b[31mb\n\u3000\x00c\u202e ä日"
-
-
-@pytest.mark.parametrize(
-    ("options", "safe"),
-    [
-        ({}, "a [31mb   c\\u202e ä日"),
-        ({"keep": "\n"}, "a [31mb\n  c\\u202e ä日"),
-        ({"keep": "\u3000"}, "a [31mb \u3000 c\\u202e ä日"),
-        ({"substitute": "\ufffd"}, "a\ufffd[31mb\ufffd\ufffd\ufffdc\\u202e ä日"),
-        ({"substitute": None}, "a\\u001b[31mb\\u000a\\u3000\\u0000c\\u202e ä日"),
-    ],
-    ids=["plain", "lines", "japanese", "visible", "escaped"],
-)
-def test_nothing_that_acts_on_a_terminal_is_printed(options: dict[str, str], safe: str) -> None:
-    assert printable(HOSTILE, **options) == safe
 
 
 def test_a_table_into_a_pipe_is_plain_columns(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from signet.kernel.errors import INVALID_PARAMS, METHOD_NOT_FOUND, Code
 from signet.kernel.protocol import HANDSHAKE_VERSIONS, MODERN_VERSIONS, Identity
 from signet.kernel.schemas import PREFIX
 from signet.kernel.text_blocks import MAX_CHARS, MAX_JSON_BYTES
+from signet.system.text import cut
 from signet.transports.path_names import escaped
 from signet.upstream.mcp_messages import Message, MessageBuilder
 
@@ -245,7 +246,7 @@ def short_path(names: Iterable[str], separator: str) -> str:
     parts: list[str] = []
     size = 0
     for name in names:
-        parts.append(name if len(name) <= MAX_NAME_CHARS else f"{name[:MAX_NAME_CHARS]}…")
+        parts.append(cut(name, MAX_NAME_CHARS))
         size += len(parts[-1])
         if size > MAX_PATH_CHARS:
             parts.append("…")

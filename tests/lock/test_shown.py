@@ -4,30 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from signet.lock.shown import Segment, difference, hidden_characters, mixed_scripts, visible
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("plain, naïve, 日本語, 🏳️‍🌈", "plain, naïve, 日本語, 🏳️‍🌈"),
-        ("a\u200bb", "a⟨U+200B⟩b"),
-        ("a\u200db", "a⟨U+200D⟩b"),
-        ("\u202eab", "⟨U+202E⟩ab"),
-        ("x\U000e0068\U000e0069", "x⟨U+E0068 h⟩⟨U+E0069 i⟩"),
-        ("x\U000e0100\ufe01", "x⟨U+E0100⟩⟨U+FE01⟩"),
-        ("\x1b[2J\x07\x9b", "⟨U+001B⟩[2J⟨U+0007⟩⟨U+009B⟩"),
-        ("a\u00adb\u3164\u2028", "a⟨U+00AD⟩b⟨U+3164⟩⟨U+2028⟩"),
-        ("a\nb\rc\td", "a\nb⟨U+000D⟩c⟨U+0009⟩d"),
-    ],
-)
-def test_what_shows_nothing_is_shown_by_its_code_point(text: str, shown: str) -> None:
-    assert visible(text) == shown
-
-
-def test_hidden_characters_are_counted_and_line_ends_are_none() -> None:
-    assert hidden_characters("a\u200b\u200b\r\n\tb\u2066") == ["U+200B", "U+200B", "U+2066"]
-    assert hidden_characters("plain\n🏳️‍🌈 é") == []
+from signet.lock.shown import Segment, difference, mixed_scripts
 
 
 def test_a_difference_is_told_by_words() -> None:
@@ -106,34 +83,6 @@ def test_a_passage_is_cut_where_that_makes_it_shorter(length: int, is_cut: bool)
 )
 def test_a_difference_has_no_empty_segment(old: str, new: str, segments: tuple[tuple[str, str], ...]) -> None:
     assert difference(old, new) == tuple(Segment(*one) for one in segments)
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("a\ufe00", "a⟨U+FE00⟩"),
-        ("a\ufe0f", "a⟨U+FE0F⟩"),
-        ("é\ufe0f", "é\ufe0f"),
-        ("é\u200c", "é\u200c"),
-        ("\u200c", "⟨U+200C⟩"),
-        ("é\ufe10", "é\ufe10"),
-        ("é\U000e0100", "é⟨U+E0100⟩"),
-        ("é\U000e01ef", "é⟨U+E01EF⟩"),
-        ("\U000e0020\U000e007e\U000e007f", "⟨U+E0020  ⟩⟨U+E007E ~⟩⟨U+E007F⟩"),
-        ("\U000e0001", "⟨U+E0001⟩"),
-        ("\u115f\u1160\u2800\u3164\uffa0\u034f\u17b4\u17b5",
-         "⟨U+115F⟩⟨U+1160⟩⟨U+2800⟩⟨U+3164⟩⟨U+FFA0⟩⟨U+034F⟩⟨U+17B4⟩⟨U+17B5⟩"),
-        ("\ue000\u0378\u2029", "⟨U+E000⟩⟨U+0378⟩⟨U+2029⟩"),
-        ("\x7f", "⟨U+007F⟩"),
-    ],
-)  # fmt: skip
-def test_each_kind_of_what_shows_nothing_is_shown(text: str, shown: str) -> None:
-    assert visible(text) == shown
-
-
-def test_a_line_end_is_kept_where_it_may_stand() -> None:
-    assert visible("a\nb", keep="") == "a⟨U+000A⟩b"
-    assert visible("é\tb", keep="\t") == "é\tb"
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from msgspec.structs import asdict
 from signet.kernel.errors import Code, Fault, bad_arguments
 from signet.kernel.schemas import ContractError
 from signet.kernel.tools import Context
+from signet.system.text import cut
 
 from .declaration import ToolDeclaration
 from .docstring import read_docstring
@@ -188,7 +189,8 @@ def _check_default(name: str, hint: Any, other: AdaptedType | None, default: Any
         advice = "write | None behind the type" if default is None else "mend the default or the type"
         has_field = any(map(_is_field, getattr(hint, "__metadata__", ())))
         shown = f"{_shown(hint)} within the limits of its Field" if has_field else _shown(hint)
-        raise ContractTypeError(f"{name}: the default {_cut(repr(default))} is not of type {shown}: {advice}")
+        given = cut(repr(default), MAX_VALUE_CHARS)
+        raise ContractTypeError(f"{name}: the default {given} is not of type {shown}: {advice}")
 
 
 def _input(inputs: list[_Input], texts: dict[str, str]) -> tuple[type[Any], dict[str, Any]]:
@@ -357,7 +359,3 @@ def _shown(hint: Any) -> str:
         return _shown(hint.__origin__)
     shown = getattr(hint, "__name__", None) if isinstance(hint, type) else None
     return shown or str(hint).replace("typing.", "")
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MAX_VALUE_CHARS else f"{text[:MAX_VALUE_CHARS]}…"

@@ -15,6 +15,7 @@ from signet.kernel.outcome import Outcome
 from signet.kernel.places import Violation
 from signet.kernel.schemas import ContractError, SchemaRegistry
 from signet.system.redaction import SecretRedactor
+from signet.system.text import cut
 
 from .traces import own_trace, summary
 
@@ -95,4 +96,4 @@ class Explainer:
     def _cut(self, text: str, chars: int = MAX_VALUE_CHARS) -> str:
         """Return the beginning of a text; masked first, as half a secret would not be found."""
         text = self._redactor.text(text)
-        return text if len(text) <= chars else f"{text[:chars]}…"
+        return cut(text, chars)

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from signet.advice import advise
+from signet.system.text import SPACES, printable
 
 if TYPE_CHECKING:
     from signet.settings.fields import Setting
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = [
     "CALL_FLAGS",
     "SERVE_FLAGS",
-    "SPACES",
     "TOOLSET_FLAGS",
     "USAGE",
     "Parser",
@@ -28,7 +28,6 @@ __all__ = [
     "add_settings",
     "print_err",
     "print_err_line",
-    "printable",
     "redirect_to_null",
     "while_starting",
 ]
@@ -39,11 +38,6 @@ USAGE: Final = 2
 HELP_WIDTH: Final = 110
 """The widest help; a terminal may be narrower."""
 LEAST_WIDTH: Final = 40
-
-SPACES: Final = "\u00a0\u2002\u2003\u2009\u202f\u3000"
-"""The blanks of French and Japanese texts and of formulas; not printable by Python's rule, and harmless."""
-BIDI_CONTROLS: Final = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-"""The controls of the writing direction, by which a text can be read as another."""
 
 SERVE_FLAGS: Final = (
     *("tokens_file", "oauth_issuer", "oauth_audience", "oauth_jwks_url", "oauth_scopes"),
@@ -56,26 +50,6 @@ CALL_FLAGS: Final = (
 """The settings of every server that a team runs."""
 TOOLSET_FLAGS: Final = "*"
 """Stands for the flags of all toolsets."""
-
-
-def printable(text: str, *, keep: str = "", substitute: str | None = " ") -> str:
-    """Substitute every character that could move a terminal's cursor, change its colours or reorder its text.
-
-    The text may come from outside. Python calls white space other than the blank unprintable: `keep` names the
-    characters that stay all the same, such as the line feed. Controls of the writing direction are always shown
-    escaped, and without a substitute all characters are.
-    """
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() or char in keep else _visible(char, substitute) for char in text)
-
-
-def _visible(char: str, substitute: str | None) -> str:
-    if substitute is not None and char not in BIDI_CONTROLS:
-        return substitute
-    # As JSON writes it: by its UTF-16 units.
-    units = char.encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
 
 
 def print_err(text: str) -> None:

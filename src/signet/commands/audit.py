@@ -22,8 +22,8 @@ from signet.operations.audit.verification import BadLineError, Verifier, lines_o
 from signet.settings.names import given_settings
 from signet.settings.usage import UsageError
 from signet.system.files import lock, open_regular, unlock
+from signet.system.text import printable
 
-from .arguments import printable
 from .terminal import counted, write
 
 __all__ = ["add"]

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from .completion import CompletedCommand, CompletedFlag
 
+from signet.system.text import fit
+
 __all__ = ["SCRIPTS"]
 
 Tools = Mapping[str, Mapping[str, list[str]]]
@@ -162,7 +164,7 @@ end
 def _short(text: str) -> str:
     """Return the beginning of a help text, up to its first note."""
     text = text.partition(" (default")[0].partition(";")[0]
-    return text if len(text) <= MAX_TEXT_CHARS else text[: MAX_TEXT_CHARS - 1] + "…"
+    return fit(text, MAX_TEXT_CHARS)
 
 
 def _cases(lines: Mapping[str, str], indent: str = "    ") -> str:

@@ -15,9 +15,8 @@ from signet.advice import advise
 from signet.kernel.protocol import Identity
 from signet.kernel.wire import ProtocolError
 from signet.settings.usage import UsageError
+from signet.system.text import printable
 from signet.upstream.mcp_client import HttpTransport, ListedTool, McpClient, StatusError
-
-from .arguments import printable
 
 __all__ = ["RemoteServer"]
 

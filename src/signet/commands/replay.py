@@ -31,11 +31,11 @@ from signet.settings.names import PREFIX
 from signet.settings.usage import UsageError
 from signet.system.files import read_regular
 from signet.system.recording_redactor import RecordingRedactor
+from signet.system.text import REPLACEMENT, printable
 from signet.upstream.cassette_folder import CALLS, LABEL
 
-from .arguments import printable
 from .call import COMMAND_LINE, walk
-from .terminal import REPLACEMENT, write
+from .terminal import write
 from .wrapped import learn
 
 __all__ = ["add"]

@@ -12,21 +12,22 @@ import msgspec
 
 from signet.advice import program
 from signet.kernel.outcome import Outcome
+from signet.system.text import SPACES, printable
 from signet.transports.path_names import escaped
 
-from .arguments import SPACES, print_err_line, printable
+from .arguments import print_err_line
 
 if TYPE_CHECKING:
     from rich.table import Column
 
 __all__ = [
     "OAUTH_TOKEN",
-    "REPLACEMENT",
     "Cell",
     "columns",
     "counted",
     "on_terminal",
     "paste_lines",
+    "replace_unencodable",
     "say",
     "show",
     "show_error",
@@ -40,13 +41,18 @@ __all__ = [
 OAUTH_TOKEN: Final = "ACCESS_TOKEN"  # noqa: S105 - the name of a variable
 """The variable that stands for an access token in lines to paste: the issuer hands them out, not Signet."""
 
-REPLACEMENT: Final = "\ufffd"
-"""The character that stands for one that cannot be shown."""
-
 HEIGHT: Final = 25
 
 Cell = str | tuple[str, str]
 """The text of a table cell, alone or with its rich style."""
+
+
+def replace_unencodable() -> None:
+    """Print a question mark for each character that the encoding of standard output lacks."""
+    from io import TextIOWrapper
+
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
 
 
 def write(text: str) -> None:

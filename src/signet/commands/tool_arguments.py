@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
+from signet.system.text import cut
+
 __all__ = ["Argument", "arguments_in", "with_texts"]
 
 Schema = Mapping[str, Any]
@@ -205,13 +207,9 @@ def _option_words(option: Schema) -> str:
         return _joined(f"list of {inner}", _count(option, "Items", "item"))
     if kind == "string":
         pattern = option.get("pattern")
-        matching = f"matching {_shortened(pattern)}" if isinstance(pattern, str) else ""
+        matching = f"matching {cut(pattern, MAX_PATTERN_CHARS)}" if isinstance(pattern, str) else ""
         return _joined("string", _count(option, "Length", "character"), matching)
     return _joined(NAMES.get(kind, kind) or "any value", _range(option))
-
-
-def _shortened(pattern: str) -> str:
-    return pattern if len(pattern) <= MAX_PATTERN_CHARS else f"{pattern[:MAX_PATTERN_CHARS]}…"
 
 
 def _joined(*notes: str) -> str:

@@ -13,9 +13,9 @@ from signet.advice import advise
 from signet.kernel.envelope import INVOKE
 from signet.kernel.schemas import PREFIX, SchemaRegistry, schema_of
 from signet.kernel.tools import Tool
+from signet.system.text import SPACES, printable
 from signet.transports.path_names import escaped
 
-from .arguments import SPACES, printable
 from .terminal import columns
 from .tool_arguments import Argument, arguments_in
 

@@ -9,6 +9,8 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from signet.system.text import cut
+
 from .members import changed_members
 from .open_objects import Schema
 from .verdict import Compare, Side, compare_schemas
@@ -52,7 +54,7 @@ class ContractFinding(msgspec.Struct, frozen=True, omit_defaults=True):
         if self.example is UNSET:
             return ""
         text = msgspec.json.encode(self.example).decode()
-        return text if len(text) <= MAX_EXAMPLE_CHARS else text[:MAX_EXAMPLE_CHARS] + "…"
+        return cut(text, MAX_EXAMPLE_CHARS)
 
 
 def compare_tools(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from signet.system.text import fit
+
 __all__ = ["INNER", "LISTED", "NAMED", "changed_members", "parts_of"]
 
 NAMED: Final = frozenset(("properties", "patternProperties", "dependentSchemas", "$defs", "definitions"))
@@ -88,4 +90,4 @@ def _own_rules(part: Any) -> Any:
 
 def _shown(name: tuple[str, ...]) -> str:
     text = ".".join(name) or WHOLE
-    return text if len(text) <= MAX_NAME_CHARS else f"{text[: MAX_NAME_CHARS - 1]}…"
+    return fit(text, MAX_NAME_CHARS)

@@ -17,6 +17,8 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from signet.system.text import fit
+
 from .counterexample import compiled, counterexample
 from .members import INNER, LISTED, NAMED, parts_of
 from .open_objects import Schema, closed, declared_names, named_parts, without
@@ -77,7 +79,7 @@ def compare_schemas(old: Schema, new: Schema, side: Side) -> Verdict:
             compiled(schema, formats=False)
         except ValueError as error:
             first_line = str(error).partition("\n")[0]
-            return Verdict(compatible=False, why=_shorten(f"the {age} schema is not usable: {first_line}"))
+            return Verdict(compatible=False, why=fit(f"the {age} schema is not usable: {first_line}", MAX_REASON_CHARS))
     formats = any(True for _ in named_parts((old, new), "format"))
     for pair in _pairs(old, new, side, formats=formats):
         breaking = _breaking(pair, side)
@@ -120,7 +122,7 @@ def _new_defaults(old: Schema, new: Schema) -> str:
     for place, value in before.items():
         if place in after and _canonical(after[place]) != _canonical(value):
             change = f"{msgspec.json.encode(value).decode()} → {msgspec.json.encode(after[place]).decode()}"
-            texts.append(_shorten(f"the default of {'.'.join(place) or 'the whole'} is another: {change}"))
+            texts.append(fit(f"the default of {'.'.join(place) or 'the whole'} is another: {change}", MAX_REASON_CHARS))
     more = [f"and {len(texts) - MAX_DEFAULTS} more defaults"] if len(texts) > MAX_DEFAULTS else []
     return "; ".join([*texts[:MAX_DEFAULTS], *more])
 
@@ -184,7 +186,7 @@ def _difference(pair: SchemaPair) -> tuple[Schema, ...]:
 def _why(pair: SchemaPair, example: object) -> str:
     """Return the validator's message about an example; a long value in it is masked."""
     message = _complaint(pair, example, mask=None)
-    return message if len(message) <= MAX_REASON_CHARS else _shorten(_complaint(pair, example, mask="it"))
+    return message if len(message) <= MAX_REASON_CHARS else fit(_complaint(pair, example, mask="it"), MAX_REASON_CHARS)
 
 
 def _complaint(pair: SchemaPair, example: object, mask: str | None) -> str:
@@ -203,7 +205,3 @@ def _complaint(pair: SchemaPair, example: object, mask: str | None) -> str:
 
 def _canonical(schema: Schema) -> bytes:
     return msgspec.json.encode(schema, order="sorted")
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= MAX_REASON_CHARS else text[: MAX_REASON_CHARS - 1] + "…"

@@ -16,6 +16,7 @@ from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.server import QUIET_CONTEXT
 from signet.kernel.tools import Tool
 from signet.kernel.wire import encode
+from signet.system.text import cut
 from signet.transports.messages import Request, Response
 
 from . import doors
@@ -24,7 +25,7 @@ from .parts import Parts
 from .road import ROAD, Road, timed, visitor
 from .stages import RoadStep, Stages
 from .tool_groups import tool_groups
-from .twin import PRIVATE, Shown, Twin, Visit, cut
+from .twin import MAX_TOLD_CHARS, PRIVATE, Shown, Twin, Visit
 from .views import JSON_VIEW, ResultView, view_of
 from .violations import PlaceShown, Violations
 from .work import work
@@ -89,7 +90,7 @@ class Caller:
 
     async def _run(self, road: Road, request: Request, wanted: CallWanted) -> Outcome:
         caller = request.caller
-        call = Call(cut(wanted.tool), wanted.arguments, QUIET_CONTEXT, DOOR, caller, trace=caller.trace)
+        call = Call(cut(wanted.tool, MAX_TOLD_CHARS), wanted.arguments, QUIET_CONTEXT, DOOR, caller, trace=caller.trace)
         request.call = call
         token = ROAD.set(road)
         try:

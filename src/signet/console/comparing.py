@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from signet.door_messages import MAX_NAME_CHARS, short_path
 from signet.kernel.wire import encode
+from signet.system.text import cut
 
 from .twin import Shown
 
@@ -83,4 +84,4 @@ def _text(value: Any) -> str | None:
     if value is ABSENT:
         return None
     text = encode(value).decode()
-    return text if len(text) <= MAX_CHARS else text[:MAX_CHARS] + "…"
+    return cut(text, MAX_CHARS)

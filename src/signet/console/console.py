@@ -11,6 +11,7 @@ from signet.kernel.errors import Code, Fault
 from signet.kernel.exchange import Exchange
 from signet.kernel.server import Server
 from signet.settings.model import Settings
+from signet.system.text import cut
 from signet.transports.guard import Access
 from signet.transports.routes import Route
 
@@ -20,7 +21,7 @@ from .engine_files import EngineFiles
 from .page_files import PageFiles
 from .parts import Parts
 from .spool import SharedSpool, Spool
-from .twin import TwinRoutes, cut, refuse_privately
+from .twin import MAX_TOLD_CHARS, TwinRoutes, refuse_privately
 from .watch import Watch
 
 __all__ = ["Console", "open_console"]
@@ -53,7 +54,7 @@ class Console:
 
 def _unknown(path: str) -> Route:
     """Return the route of a path below `/-/` at which nothing is served."""
-    fault = Fault(Code.NOT_FOUND, f"Nothing is served at '{cut(path)}'; GET / names what is")
+    fault = Fault(Code.NOT_FOUND, f"Nothing is served at '{cut(path, MAX_TOLD_CHARS)}'; GET / names what is")
     return Route(Access(same_origin=True), lambda _: refuse_privately(fault), refuse_privately, answers_options=True)
 
 

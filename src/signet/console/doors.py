@@ -18,6 +18,7 @@ import msgspec
 from signet.door_messages import IN_RECORD, Observation, as_text, differences, most_frequent
 from signet.kernel.errors import unknown_tool
 from signet.kernel.wire import encode
+from signet.system.text import cut
 from signet.transports.messages import Response
 
 from .door_calls import Answered, DoorCalls, DoorSpec, NamedCall
@@ -135,10 +136,13 @@ def _compared(call: NamedCall, answers: list[tuple[DoorSpec, Answered, float]]) 
 
 
 def _differences(spec: DoorSpec, expected: Any, found: Any, *, cause: Literal["door", "call"]) -> list[DoorDifference]:
-    return [
-        DoorDifference(spec.name, path, _cut(as_text(before)), _cut(as_text(after)), cause)
-        for path, before, after in islice(differences(expected, found), MAX_DIFFERENCES)
-    ]
+    """Return the first differences of two values, as texts."""
+
+    def shown(value: Any) -> str:
+        return cut(as_text(value), MAX_VALUE_CHARS)
+
+    found_first = islice(differences(expected, found), MAX_DIFFERENCES)
+    return [DoorDifference(spec.name, path, shown(before), shown(after), cause) for path, before, after in found_first]
 
 
 def _outcome(call: NamedCall, answered: Answered) -> Observation | None:
@@ -167,10 +171,6 @@ def _door(spec: DoorSpec, answered: Answered, took_ms: float, one: Observation, 
     text = answered.body[: 4 * MAX_WIRE_CHARS].decode(errors="replace")[:MAX_WIRE_CHARS]
     is_cut, size = len(answered.body) > len(text.encode()), len(answered.body)
     return DoorShown(spec.name, answered.status, one.code or OK, took_ms, size, text, is_cut, agrees)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MAX_VALUE_CHARS else f"{text[:MAX_VALUE_CHARS]}…"
 
 
 def twins(parts: Parts) -> tuple[Twin, ...]:

@@ -9,13 +9,14 @@ from signet.kernel.errors import Code, Fault, unknown_tool
 from signet.kernel.tools import Tool
 from signet.kernel.toolset import Toolset
 from signet.settings.catalogue import find_toolset
+from signet.system.text import cut
 
 from .contract_fields import ContractField
 from .how_to_call import MAX_BYTES, MAX_DEPTH, CallSite, CallWay, can_be_written, ways_to_call
 from .parts import Parts
 from .tool_contract import ToolExample, foreign_contract, own_contract
 from .tool_groups import ToolGroup, tool_groups
-from .twin import Shown, Twin, Visit, cut
+from .twin import MAX_TOLD_CHARS, Shown, Twin, Visit
 from .work import work
 
 __all__ = ["twins"]
@@ -174,7 +175,7 @@ def _find(parts: Parts, visit: Visit) -> tuple[ToolGroup, Tool]:
         for tool in group.tools:
             if tool.name == visit.path["name"]:
                 return group, tool
-    raise unknown_tool(cut(visit.path["name"]))
+    raise unknown_tool(cut(visit.path["name"], MAX_TOLD_CHARS))
 
 
 def _site(parts: Parts, visit: Visit) -> CallSite:

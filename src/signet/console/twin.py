@@ -20,6 +20,7 @@ from signet.kernel.arguments import whole_numbers
 from signet.kernel.errors import Code, Fault
 from signet.kernel.places import wrong_type
 from signet.kernel.wire import ProtocolError, decode, encode
+from signet.system.text import cut
 from signet.transports.guard import Access
 from signet.transports.messages import JSON, Answer, Fields, Request, Response
 from signet.transports.rest import refuse, to_response, wrong_method
@@ -27,7 +28,7 @@ from signet.transports.routes import Route
 
 from .shown import Shown
 
-__all__ = ["DOOR", "PREFIX", "PRIVATE", "Shown", "Twin", "TwinRoutes", "Visit", "cut", "refuse_privately"]
+__all__ = ["DOOR", "MAX_TOLD_CHARS", "PREFIX", "PRIVATE", "Shown", "Twin", "TwinRoutes", "Visit", "refuse_privately"]
 
 PREFIX: Final = "/-/"
 DOOR: Final = "console"
@@ -123,11 +124,6 @@ class TwinRoutes:
         return Route(access, partial(_answer, found), refuse_privately, door=DOOR)
 
 
-def cut(text: str) -> str:
-    """Return a text that was sent as a refusal repeats it."""
-    return text if len(text) <= MAX_TOLD_CHARS else f"{text[:MAX_TOLD_CHARS]}…"
-
-
 def refuse_privately(fault: Fault, more: Fields = ()) -> Response:
     """Return the response for a request below `/-/` that is refused."""
     return refuse(fault, (*PRIVATE, *more))
@@ -154,9 +150,9 @@ def _body(twin: Twin, request: Request) -> Any:
             # To JSON Schema 10.0 is an integer.
             return msgspec.convert(whole_numbers(given), twin.body)
     except msgspec.ValidationError as error:
-        raise Fault(Code.INVALID_INPUT, f"{twin.path}: {cut(wrong_type(error))}") from None
+        raise Fault(Code.INVALID_INPUT, f"{twin.path}: {cut(wrong_type(error), MAX_TOLD_CHARS)}") from None
     except ProtocolError as error:
-        raise Fault(Code.INVALID_INPUT, f"{twin.path}: {cut(str(error))}") from None
+        raise Fault(Code.INVALID_INPUT, f"{twin.path}: {cut(str(error), MAX_TOLD_CHARS)}") from None
 
 
 async def _await(twin: Twin, parameters: dict[str, str], request: Request) -> Response:

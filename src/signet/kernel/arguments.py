@@ -12,6 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
+from signet.system.text import cut
+
 __all__ = ["ArgumentNames", "names_in", "plain_view", "whole_numbers", "without_nulls", "without_unknown"]
 
 MAX_NAMES: Final = 20
@@ -56,7 +58,7 @@ class ArgumentNames(msgspec.Struct, frozen=True):
 
     def ignored(self, arguments: dict[str, Any], refused: str | None = None) -> tuple[str, ...]:
         """Return what to say of the unknown names, all but the refused one: their beginnings, and how many more."""
-        names = [_cut(name) for name in self.unknown(arguments) if name != refused]
+        names = [cut(name, MAX_NAME_CHARS) for name in self.unknown(arguments) if name != refused]
         more = sum(name not in self.known for name in arguments) - len(names) - (refused is not None)
         return (*names, f"… and {more} more") if more > 0 else tuple(names)
 
@@ -136,10 +138,6 @@ def _distance(one: str, other: str) -> int:
 
 def _first(pair: tuple[int, str]) -> int:
     return pair[0]
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= MAX_NAME_CHARS else f"{name[:MAX_NAME_CHARS]}…"
 
 
 def without_unknown(arguments: Any, struct: Any) -> Any:

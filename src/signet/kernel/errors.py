@@ -17,6 +17,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
+from signet.system.text import cut
+
 __all__ = [
     "ACCESS_FAULTS",
     "HEADER_MISMATCH",
@@ -217,7 +219,7 @@ class Fault(Exception):
 
 def unknown_tool(key: str) -> Fault:
     """Return the fault for a name that no enabled tool has: a mistake of the client, not a reply of an upstream."""
-    key = key if len(key) <= MAX_NAME_CHARS else f"{key[:MAX_NAME_CHARS]}…"
+    key = cut(key, MAX_NAME_CHARS)
     return Fault(Code.NOT_FOUND, f"Tool '{key}' not found", name="TOOL_NOT_FOUND", as_tool_result=False)
 
 

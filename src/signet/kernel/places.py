@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Union
 
 import msgspec
 
+from signet.system.text import cut
+
 from .parts import CALL_WORK, Parts, escaped, measured, plausible, pointer_of
 from .schema_references import part_at
 from .spending import MAX_WORK, OverBudgetError, Spending
@@ -289,7 +291,7 @@ def _schema_at(schema: Any, path: Sequence[str | int]) -> dict[str, Any]:
 
 def _value(value: object) -> str:
     text = msgspec.json.encode(value).decode()
-    return text if len(text) <= MAX_VALUE_CHARS else f"{text[:MAX_VALUE_CHARS]}…"
+    return cut(text, MAX_VALUE_CHARS)
 
 
 def _size_reason(schema: Any, value: object) -> str:

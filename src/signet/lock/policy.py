@@ -9,12 +9,12 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from signet.mcp.snapshot import KINDS, Snapshot
+from signet.system.text import cut, visible
 
 from .comparison import EntryChange, compare
 from .digest import canonical, decoded
 from .fields import RANKS, Prove, prove_here
 from .file import LockedServer
-from .shown import visible
 from .words import strings_of
 
 __all__ = ["Judgement", "LockPolicy", "Note", "describe", "is_blocked", "judge", "parse_policy", "word_of"]
@@ -215,8 +215,7 @@ def describe(change: EntryChange) -> str:
     example = ""
     if worst.example is not UNSET:
         text = msgspec.json.encode(worst.example).decode()
-        cut = text if len(text) <= MAX_EXAMPLE_CHARS else text[:MAX_EXAMPLE_CHARS] + "…"
-        example = f", for example {cut}"
+        example = f", for example {cut(text, MAX_EXAMPLE_CHARS)}"
     whole = visible(f"{field}{worst.why[:MAX_WHY_CHARS]}{example}", keep="")
     return f"{subject} changed since it was pinned ({change.verdict}): {whole}"
 

@@ -1,4 +1,4 @@
-"""Texts of servers as people may see them: invisible characters made visible, two texts compared word by word. Pure."""
+"""Two texts of a server compared word by word, and words of letters that look alike. Pure."""
 
 from __future__ import annotations
 
@@ -11,19 +11,14 @@ from typing import Final, Literal
 
 import msgspec
 
-__all__ = ["Segment", "difference", "hidden_characters", "mixed_scripts", "visible"]
+from signet.system.text import code_point, visible
+
+__all__ = ["Segment", "difference", "mixed_scripts"]
 
 MAX_PARTS: Final = 500
 """The most words or lines that are compared between what both texts begin and end with."""
 KEPT_CHARS: Final = 60
 """How much of an unchanged passage is shown at each side of a change."""
-BLANK_LOOKING: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0\u034f\u17b4\u17b5")
-"""Characters of other categories that show nothing."""
-JOINERS: Final = frozenset("\u200c\u200d\ufe0e\ufe0f")
-"""Characters that belong to emoji and to the scripts of Persia and India, behind a character that is not ASCII."""
-VARIATIONS: Final = ((0xFE00, 0xFE0F), (0xE0100, 0xE01EF))
-TAGS: Final = (0xE0000, 0xE007F)
-HIDDEN: Final = frozenset(("Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"))
 SCRIPTS: Final = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC")
 """The scripts whose letters look alike."""
 WORD: Final = re.compile(r"\w+|\s+|[^\w\s]")
@@ -40,44 +35,6 @@ class Segment(msgspec.Struct, frozen=True):
     In a removed or added passage a blank other than U+0020 does too, and every character that is not ASCII where the
     two passages look alike.
     """
-
-
-def visible(text: str, *, keep: str = "\n") -> str:
-    """Return a text with each character that shows nothing, or moves others, as its code point."""
-    if text.isprintable() and text.isascii():
-        return text
-    return "".join(_shown(char, before, keep) for before, char in zip(" " + text, text, strict=False))
-
-
-def _shown(char: str, before: str, keep: str) -> str:
-    return char if char in keep or not _is_hidden(char, before) else _code_point(char)
-
-
-def _meant(char: str) -> str:
-    """Return the letter that a tag character stands for."""
-    low = ord(char) - TAGS[0]
-    return f" {chr(low)}" if TAGS[0] <= ord(char) <= TAGS[1] and chr(low).isprintable() else ""
-
-
-def _is_hidden(char: str, before: str) -> bool:
-    if char in JOINERS:
-        return before.isascii()
-    if char.isascii():
-        return not char.isprintable()
-    code = ord(char)
-    return (
-        char in BLANK_LOOKING
-        or unicodedata.category(char) in HIDDEN
-        or any(first <= code <= last for first, last in VARIATIONS)
-    )
-
-
-def hidden_characters(text: str) -> list[str]:
-    """Return the code points in a text that show nothing, as often as they are there; tabs and line ends are none."""
-    if text.isprintable() and text.isascii():
-        return []
-    found = (char for before, char in zip(" " + text, text, strict=False) if _is_hidden(char, before))
-    return [f"U+{ord(char):04X}" for char in found if char not in "\t\r\n"]
 
 
 def mixed_scripts(text: str) -> list[str]:
@@ -135,18 +92,13 @@ def _replaced(old: str, new: str) -> Iterator[Segment]:
 def _with_blanks(text: str) -> str:
     """Return a visible text in which each blank that is not U+0020 stands as its code point."""
     return "".join(
-        _code_point(char) if char != " " and unicodedata.category(char) == "Zs" else char for char in visible(text)
+        code_point(char) if char != " " and unicodedata.category(char) == "Zs" else char for char in visible(text)
     )
 
 
 def _spelled(text: str) -> str:
     """Return a visible text in which each character that is not ASCII stands as its code point."""
-    shown = (_shown(char, before, "\n") for before, char in zip(" " + text, text, strict=False))
-    return "".join(_code_point(one) if len(one) == 1 and not one.isascii() else one for one in shown)
-
-
-def _code_point(char: str) -> str:
-    return f"⟨U+{ord(char):04X}{_meant(char)}⟩"
+    return visible(text, in_ascii=True)
 
 
 def _cut(text: str, *, at_start: bool, at_end: bool) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
-from .shown import hidden_characters
+from signet.system.text import hidden_characters
 
 __all__ = ["danger_of", "property_paths", "schema_words", "strings_of"]
 

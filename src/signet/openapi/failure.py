@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from signet.settings.usage import UsageError
+from signet.system.text import REPLACEMENT, cut, printable
 
 __all__ = ["DocumentError", "Notes", "shown"]
 
@@ -39,5 +40,5 @@ class Notes:
 
 def shown(value: object) -> str:
     """Return the text of a value for a message: printable, on one line, and short."""
-    text = "".join(char if char.isprintable() else "�" for char in str(value)[: MAX_SHOWN_CHARS + 1])
-    return text if len(text) <= MAX_SHOWN_CHARS else f"{text[:MAX_SHOWN_CHARS]}…"
+    text = printable(str(value)[: MAX_SHOWN_CHARS + 1], substitute=REPLACEMENT)
+    return cut(text, MAX_SHOWN_CHARS)

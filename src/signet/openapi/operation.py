@@ -10,6 +10,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from signet.system.text import REPLACEMENT, fit, one_line, printable
+
 from .cutting import Cutter, takes_null
 from .document import Library, RefusedReferenceError
 from .failure import DocumentError, Notes, shown
@@ -191,14 +193,14 @@ def _line(text: Any) -> str:
     """Return a text on one line, without characters that are not seen, and short."""
     if not isinstance(text, str):
         return ""
-    plain = " ".join("".join(char if char.isprintable() else " " for char in text[: 10 * MAX_TITLE_CHARS]).split())
-    return plain if len(plain) <= MAX_TITLE_CHARS else f"{plain[: MAX_TITLE_CHARS - 1]}…"
+    plain = one_line(text[: 10 * MAX_TITLE_CHARS])
+    return fit(plain, MAX_TITLE_CHARS)
 
 
 def _description(operation: dict[str, Any], where: str) -> str:
     summary, text = (str(operation.get(name) or "").strip() for name in ("summary", "description"))
     told = "\n\n".join(dict.fromkeys(filter(None, [summary, text]))) or where
-    told = "".join(char if char.isprintable() or char in "\n\t" else "�" for char in told)
+    told = printable(told, keep="\n\t", substitute=REPLACEMENT)
     if operation.get("deprecated") is True:
         told = f"Deprecated. {told}"
     return told if len(told) <= MAX_DESCRIPTION_CHARS else f"{told[: MAX_DESCRIPTION_CHARS - 1].rstrip()}…"

@@ -10,6 +10,7 @@ import msgspec
 
 from signet.kernel.errors import Code, Fault
 from signet.kernel.upstream import UpstreamResponse
+from signet.system.text import cut, one_line
 
 from .media import base_type, is_json, is_text
 from .plan import OperationPlan
@@ -110,8 +111,8 @@ def _detail(value: Any, depth: int) -> str:
 
 
 def _line(text: str) -> str:
-    plain = " ".join("".join(char if char.isprintable() else " " for char in text[: 4 * MAX_DETAIL_CHARS]).split())
-    return plain if len(plain) <= MAX_DETAIL_CHARS else f"{plain[:MAX_DETAIL_CHARS]}…"
+    plain = one_line(text[: 4 * MAX_DETAIL_CHARS])
+    return cut(plain, MAX_DETAIL_CHARS)
 
 
 def _text(response: UpstreamResponse, most: int = MAX_BODY_BYTES) -> str:

@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from signet.kernel.errors import INVALID_PARAMS, METHOD_NOT_FOUND
+from signet.system.text import cut
 
 from .tape_index import REQUEST, Exchange
 from .tape_messages import canonical, head_of, name_of, params_of
@@ -27,7 +28,7 @@ ADVICE: Final = "record it with --record"
 def shown(value: Any) -> str:
     """Return a value as JSON, cut where it is long."""
     text = canonical(value).decode(errors="replace")
-    return text if len(text) <= MAX_SHOWN_CHARS else text[:MAX_SHOWN_CHARS] + "…"
+    return cut(text, MAX_SHOWN_CHARS)
 
 
 def not_recorded(tape: TapeReader, method: str, params: dict[str, Any]) -> dict[str, Any]:

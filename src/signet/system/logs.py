@@ -21,6 +21,7 @@ from typing import Final
 import msgspec
 
 from signet.system.redaction import SecretRedactor, redact_shapes
+from signet.system.text import printable
 
 __all__ = ["DEBUG", "ERROR", "INFO", "LEVELS", "OFF", "TRACE", "WARN", "DroppingLog", "LimitedLog", "Log"]
 
@@ -112,8 +113,7 @@ class Log:
         if self._as_json:
             self._object(level, part, "text", {"text": text})
         else:
-            safe = "".join(char if char.isprintable() or char in "\n\t" else " " for char in self._clear(text))
-            _to_stderr(safe.rstrip("\n") + "\n")
+            _to_stderr(printable(self._clear(text), keep="\n\t").rstrip("\n") + "\n")
 
     def _object(self, level: int, part: str, event: str, facts: dict[str, object]) -> None:
         """Write one event as an object; numbers stay numbers."""
@@ -127,8 +127,7 @@ class Log:
 
     def _clean(self, text: str) -> str:
         """Return a text without secrets, and without characters that a terminal would obey."""
-        safe = self._clear(text)
-        return "".join(char if char.isprintable() or char in "\n\t" else f"\\u{ord(char):04x}" for char in safe)
+        return printable(self._clear(text), keep="\n\t", substitute=None)
 
     def _target(self, part: str) -> str:
         return f"{self._program}::{part}" if part else self._program
@@ -203,7 +202,7 @@ def _quoted(text: str) -> str:
     if text.isprintable() and " " not in text and text:
         return text
     # JSON leaves C1 and bidi controls as they are, and a terminal would obey them.
-    return "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in msgspec.json.encode(text).decode())
+    return printable(msgspec.json.encode(text).decode(), substitute=None)
 
 
 def _to_stderr(line: str) -> None:

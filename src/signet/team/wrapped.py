@@ -12,6 +12,7 @@ from signet.kernel.tools import Toolbox
 from signet.settings.model import Settings
 from signet.settings.usage import UsageError
 from signet.system.logs import INFO, WARN, DroppingLog, LimitedLog, Log
+from signet.system.text import cut
 
 if TYPE_CHECKING:
     from signet.operations.telemetry.server_figures import ServerFigures
@@ -81,7 +82,7 @@ def _short(text: str) -> str:
     from signet.relay.opening import ODD_CHARS, PLAIN_CHARS
 
     chars = PLAIN_CHARS if text.isascii() and text.isprintable() else ODD_CHARS
-    return text if len(text) <= chars else text[:chars] + "…"
+    return cut(text, chars)
 
 
 def served(server: Server, relay: ServerRelay | None) -> Server:

@@ -12,6 +12,7 @@ from signet.authoring.declaration import declared
 from signet.kernel.schemas import Contract, schema_of
 from signet.kernel.wire import encode
 from signet.settings.usage import UsageError
+from signet.system.text import cut
 from signet.upstream.mcp_client import ListedTool
 
 from .current import current_target
@@ -93,5 +94,5 @@ def _check(what: str, schema: Any, value: Any) -> None:
         return
     places = "".join(f"\n  {path or '/'}: {message}" for path, message in contract.places(sent))
     shown = msgspec.json.encode(sent).decode()
-    shown = shown if len(shown) <= MAX_SHOWN_CHARS else shown[:MAX_SHOWN_CHARS] + "…"
+    shown = cut(shown, MAX_SHOWN_CHARS)
     raise AssertionError(f"{what}:{places}\n  in {shown}")

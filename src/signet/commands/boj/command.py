@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import io
 import os
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -201,19 +199,13 @@ def _settings(args: argparse.Namespace) -> Settings:
     return read_settings(os.environ, {**flags, "toolsets": "boj,boj-explore"})
 
 
-def _replace_unencodable() -> None:
-    """Print a question mark for each character, Japanese or of a drawing, that the output's encoding lacks."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")
-
-
 def _databases(args: argparse.Namespace) -> int:
     import msgspec
 
-    from signet.commands.terminal import on_terminal, say, write
+    from signet.commands.terminal import on_terminal, replace_unencodable, say, write
     from signet.toolsets.boj.databases import search
 
-    _replace_unencodable()
+    replace_unencodable()
     text = " ".join(args.text)
     matches = search(text)
     if args.json:
@@ -261,16 +253,20 @@ def _fetch(args: argparse.Namespace) -> int:
 
 
 def _search(args: argparse.Namespace) -> int:
+    from signet.commands.terminal import replace_unencodable
+
     from .explore import search
 
-    _replace_unencodable()
+    replace_unencodable()
     return search(args, _settings(args))
 
 
 def _info(args: argparse.Namespace) -> int:
+    from signet.commands.terminal import replace_unencodable
+
     from .explore import info
 
-    _replace_unencodable()
+    replace_unencodable()
     return info(args, _settings(args))
 
 
@@ -281,7 +277,9 @@ def _index(args: argparse.Namespace) -> int:
 
 
 def _plot(args: argparse.Namespace) -> int:
+    from signet.commands.terminal import replace_unencodable
+
     from .plot import plot
 
-    _replace_unencodable()
+    replace_unencodable()
     return plot(args, _settings(args))

@@ -19,7 +19,7 @@ from signet.authoring.drift import orphans_of
 from signet.authoring.frozen import BrokenContractError
 from signet.commands.arguments import TOOLSET_FLAGS, Parser, add_server_command, add_settings, redirect_to_null
 from signet.commands.ending import leave
-from signet.commands.terminal import write, write_json
+from signet.commands.terminal import replace_unencodable, write, write_json
 from signet.commands.wrapped import spec_of
 from signet.configuration.reading import read_settings
 from signet.configuration.servers import servers_of
@@ -245,17 +245,9 @@ def _print(report: CheckReport, form: str) -> None:
         write_json(FORMATS[form](report))
     else:
         if form == "text":
-            _replace_unencodable()
+            replace_unencodable()
         write(FORMATS[form](report))
     sys.stdout.flush()
-
-
-def _replace_unencodable() -> None:
-    """Print a question mark for each character that the output's encoding lacks."""
-    import io
-
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")
 
 
 @contextlib.contextmanager

@@ -10,8 +10,8 @@ from typing import Any, Final
 import msgspec
 
 from signet import __version__
-from signet.commands.arguments import SPACES, printable
 from signet.commands.terminal import Cell, table
+from signet.system.text import SPACES, printable
 
 from .result import CheckReport, CheckResult, State
 

@@ -27,13 +27,13 @@ from signet.kernel.toolset import Toolset
 from signet.lock.comparison import EntryChange
 from signet.lock.file import LockError, read_lock
 from signet.lock.policy import LockPolicy, describe, is_blocked
-from signet.lock.shown import hidden_characters
 from signet.mcp.snapshot import Snapshot
 from signet.mcp.spec import ServerSpec
 from signet.proofs.changes import compare_snapshots
 from signet.relay.listing import Listed, Terms, list_tools
 from signet.relay.server_snapshot import SnapshotError
 from signet.system.secret_shapes import find_secrets
+from signet.system.text import hidden_characters
 
 from .calls import MAX_WRONG, judge_wrong_input, wrong_inputs
 from .client_rules import lint_tool, texts_of

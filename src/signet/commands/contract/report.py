@@ -9,12 +9,11 @@ from typing import Final
 
 import msgspec
 
-from signet.commands.arguments import printable
 from signet.commands.check.report import as_junit, as_sarif
 from signet.commands.check.result import CheckReport, CheckResult, State
-from signet.commands.terminal import REPLACEMENT, table
+from signet.commands.terminal import table
 from signet.compatibility.contract_set import ContractFinding
-from signet.lock.shown import visible
+from signet.system.text import REPLACEMENT, printable, visible
 
 __all__ = ["FORMATS"]
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from signet import __version__
-from signet.commands.arguments import printable
 from signet.compatibility.contract_set import Terms
 from signet.kernel.protocol import Identity
 from signet.kernel.schemas import Bundle, schema_of
 from signet.settings.usage import UsageError
+from signet.system.text import printable
 
 if TYPE_CHECKING:
     from signet.mcp.snapshot import Snapshot

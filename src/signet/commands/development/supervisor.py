@@ -17,7 +17,8 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.commands.arguments import print_err, printable
+from signet.commands.arguments import print_err
+from signet.system.text import printable
 
 from .files import Watch
 from .generation import Ready

@@ -6,7 +6,6 @@ import argparse
 import asyncio
 import contextlib
 import os
-import sys
 import threading
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -14,15 +13,16 @@ from typing import Any, Final
 import msgspec
 
 from signet import __version__
-from signet.commands.arguments import TOOLSET_FLAGS, Parser, add_settings, printable
+from signet.commands.arguments import TOOLSET_FLAGS, Parser, add_settings
 from signet.commands.ending import leave
-from signet.commands.terminal import table, write, write_json
+from signet.commands.terminal import replace_unencodable, table, write, write_json
 from signet.configuration.reading import read_configuration
 from signet.kernel.checkup import Check, Finding, State, note, trouble
 from signet.settings.fields import Given
 from signet.settings.names import PREFIX, known_settings, variable_of
 from signet.settings.usage import UsageError
 from signet.system.redaction import SecretRedactor, redact_user_info
+from signet.system.text import printable
 
 from .checkups import checks_of
 
@@ -126,7 +126,7 @@ def _report(found: list[tuple[Check, Finding]], *, as_json: bool) -> None:
         report = {"signet": __version__, "ok": troubles == 0, "findings": rows}
         write_json(msgspec.json.encode(report).decode())
         return
-    _replace_unencodable()
+    replace_unencodable()
     cells = []
     for number, (check, finding) in enumerate(found):
         mark, style = MARKS[finding.state]
@@ -140,11 +140,3 @@ def _report(found: list[tuple[Check, Finding]], *, as_json: bool) -> None:
         write(printable(f"\nWhat to do:\n{''.join(mends)}", keep="\n"))
     words = {0: "No trouble was found.", 1: "One thing is configured and does not work."}
     write(words.get(troubles, f"{troubles} things are configured and do not work."))
-
-
-def _replace_unencodable() -> None:
-    """Print a question mark for each character that the output's encoding lacks."""
-    import io
-
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")

@@ -9,9 +9,10 @@ import sys
 from typing import Any, Final
 
 from signet.clients.clients import CLIENTS, EDITORS, Client, Launch, path_of
-from signet.commands.arguments import SPACES, USAGE, Parser, print_err, printable
+from signet.commands.arguments import USAGE, Parser, print_err
 from signet.commands.terminal import on_terminal, say, write
 from signet.settings.usage import UsageError
+from signet.system.text import SPACES, printable
 
 from .config_file import ConfigFile, changing, read_config, write_backup, write_config
 from .target import (

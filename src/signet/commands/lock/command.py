@@ -15,12 +15,12 @@ from signet.commands.terminal import write, write_json
 from signet.lock.comparison import EntryChange
 from signet.lock.file import Lock, LockedServer, LockError, changing_lock, read_lock, write_lock
 from signet.lock.policy import word_of
-from signet.lock.shown import visible
 from signet.mcp.snapshot import INSTRUCTIONS, KINDS, Snapshot, entries_of, name_of
 from signet.mcp.spec import ServerSpec
 from signet.proofs.changes import compare_snapshots
 from signet.relay.server_snapshot import SnapshotError, take_snapshot
 from signet.settings.usage import UsageError
+from signet.system.text import visible
 
 from .report import as_json, as_text, pinned_line
 from .sources import add_lock_file, add_sources, advice_for, read_specs, say_why, unwind_on_signals

@@ -10,12 +10,12 @@ from signet.commands.terminal import write, write_json
 from signet.lock.comparison import EntryChange
 from signet.lock.file import Lock, LockError, read_lock
 from signet.lock.policy import LockPolicy, describe, is_blocked, parse_policy
-from signet.lock.shown import visible
 from signet.mcp.snapshot import name_of
 from signet.mcp.spec import ServerSpec
 from signet.proofs.changes import compare_snapshots
 from signet.relay.server_snapshot import SnapshotError, take_snapshot
 from signet.settings.usage import UsageError
+from signet.system.text import visible
 
 from .command import BLOCKED, CHANGED, UNREADABLE
 from .report import as_json

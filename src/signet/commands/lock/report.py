@@ -12,7 +12,8 @@ from msgspec import UNSET
 from signet.commands.terminal import columns, on_terminal
 from signet.lock.comparison import EntryChange
 from signet.lock.fields import FieldChange
-from signet.lock.shown import difference, mixed_scripts, visible
+from signet.lock.shown import difference, mixed_scripts
+from signet.system.text import visible
 
 __all__ = ["as_json", "as_text", "pinned_line"]
 

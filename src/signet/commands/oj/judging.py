@@ -6,9 +6,9 @@ import signal
 from collections.abc import Sequence
 from typing import Final
 
-from signet.commands.arguments import SPACES, printable
 from signet.commands.terminal import say, write
 from signet.settings.usage import UsageError
+from signet.system.text import SPACES, printable
 from signet.toolsets.oj_practice.samples import Sample
 
 from .problem import FoundProblem

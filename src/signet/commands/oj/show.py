@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from signet.commands.arguments import SPACES, printable
 from signet.commands.terminal import on_terminal, write
+from signet.system.text import SPACES, printable
 
 from .problem import FoundProblem
 

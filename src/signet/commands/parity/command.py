@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import msgspec
 
-from signet.commands.arguments import add_server_command, printable
+from signet.commands.arguments import add_server_command
 from signet.commands.terminal import Cell, columns, counted, on_terminal, say, table, write, write_json
 from signet.settings.catalogue import TOOLSETS, find_toolset, load_toolsets
 from signet.settings.usage import UsageError
+from signet.system.text import printable
 
 from .channels import CHANNELS
 from .corpus import CorpusCall, built_in, read_corpus, with_slugs

@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from signet.door_messages import Observation, as_text, differences, most_frequent
+from signet.system.text import cut
 
 from .corpus import CorpusCall
 
@@ -136,6 +137,6 @@ def _difference(call: CorpusCall, reference: tuple[str, Observation], other: tup
     lines = difflib.unified_diff(
         before.text().splitlines(), after.text().splitlines(), against, channel, lineterm="", n=3
     )
-    shown = [line if len(line) <= MAX_LINE_CHARS else line[:MAX_LINE_CHARS] + "…" for line in lines]
+    shown = [cut(line, MAX_LINE_CHARS) for line in lines]
     more = [f"… {len(shown) - MAX_DIFF_LINES} more lines"] if len(shown) > MAX_DIFF_LINES else []
     return Difference(call.name, channel, against, fields, "\n".join(shown[:MAX_DIFF_LINES] + more))

@@ -13,6 +13,8 @@ from functools import partial
 from itertools import islice
 from typing import Any, Final
 
+from signet.system.text import fit
+
 __all__ = ["data_digest", "metadata_digest", "next_page"]
 
 MAX_LINES_CHARS: Final = 7_000
@@ -113,7 +115,7 @@ def _name(row: Json) -> str:
     """Return the name, unit and frequency of a series, in English where there is English."""
     name = row["name_of_time_series"] or row["name_of_time_series_j"] or "(no name)"
     about = ", ".join(_field(text) for text in (row["unit"] or row["unit_j"], row["frequency"]) if text)
-    return _cut(name, MAX_NAME_CHARS) + (f" [{about}]" if about else "")
+    return fit(name, MAX_NAME_CHARS) + (f" [{about}]" if about else "")
 
 
 def _point(point: Json) -> str:
@@ -133,8 +135,4 @@ def _database(parameter: Json) -> str:
 
 
 def _field(text: str | None) -> str:
-    return "no value" if text is None else _cut(text, MAX_FIELD_CHARS)
-
-
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return "no value" if text is None else fit(text, MAX_FIELD_CHARS)

@@ -21,6 +21,7 @@ from typing import Any, Final
 import msgspec
 
 from signet.kernel.errors import Code, Fault, Wording
+from signet.system.text import cut
 
 __all__ = ["bank_messages", "refused", "too_large", "transport", "undecodable", "validation"]
 
@@ -75,14 +76,14 @@ def validation(message: str, wording: Wording | None = None) -> Fault:
 
 def transport(detail: str) -> Fault:
     """Return the fault for a request that got no response from the Bank."""
-    detail = _cut(detail)
+    detail = cut(detail, MAX_CHARS)
     text = f"The Bank of Japan could not be asked: {detail}"
     return _fault(Code.INTERNAL_ERROR, text, "TRANSPORT_ERROR", message=detail)
 
 
 def undecodable(detail: str) -> Fault:
     """Return the fault for a response that cannot be read."""
-    detail = _cut(detail)
+    detail = cut(detail, MAX_CHARS)
     text = f"The answer of the Bank of Japan cannot be read: {detail}"
     return _fault(Code.INTERNAL_ERROR, text, "DECODE_ERROR", message=detail)
 
@@ -97,7 +98,7 @@ def too_large(detail: str, remedy: str) -> Fault:
 
 def refused(status: int, message_id: str, message: str) -> Fault:
     """Return the fault for the Bank's refusal, with a remedy if the message code is known."""
-    message_id, message = _cut(message_id), _cut(message)
+    message_id, message = cut(message_id, MAX_CHARS), cut(message, MAX_CHARS)
     known = bank_messages().get(message_id)
     is_bad = status == BAD_REQUEST
     code = Code.INVALID_INPUT if is_bad else Code.INTERNAL_ERROR
@@ -118,7 +119,3 @@ def _fault(code: Code, text: str, error_type: str, wording: Wording | None = Non
 
 def _with_remedy(text: str, remedy: str | None) -> Wording:
     return Wording("{text}" if remedy is None else "{text}. " + remedy, {"text": text})
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MAX_CHARS else text[:MAX_CHARS] + "…"
