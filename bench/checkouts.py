@@ -20,7 +20,7 @@ from bench.load import ANSWER_S, SESSION, Job, Load
 from bench.own import KINDS
 from bench.web import DOORS, MCP
 from signet.kernel.protocol import Identity
-from signet.upstream.mcp_messages import MessageBuilder
+from signet.mcp.messages import MessageBuilder
 
 __all__ = ["ROADS", "Checkout", "Road", "chosen", "compile_modules", "load_of", "parser_of"]
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from signet.kernel.protocol import HANDSHAKE_VERSIONS, MODERN_VERSIONS, Identity
-from signet.upstream.mcp_messages import MessageBuilder
+from signet.mcp.messages import MessageBuilder
 
 __all__ = [
     "FIRST",

@@ -10,7 +10,7 @@ from typing import Any
 from bench.frames import INITIALIZE, INITIALIZED, LEGACY, WrongAnswerError
 from bench.peers.lengths import name
 from signet.kernel.protocol import Identity
-from signet.upstream.mcp_messages import MessageBuilder
+from signet.mcp.messages import MessageBuilder
 
 __all__ = ["HANDSHAKE", "Request", "first_list", "length_call", "listing", "tool_call"]
 

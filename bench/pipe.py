@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from bench.contenders import Contender
 from bench.frames import FIRST, INITIALIZE, INITIALIZED, LIST_TOOLS, TOOL, Call, WrongAnswerError
 from bench.process import Child, server_core, spawned
-from signet.upstream.mcp_messages import read_result
+from signet.mcp.messages import read_result
 
 __all__ = ["Flood", "Pipe", "opened"]
 

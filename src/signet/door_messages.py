@@ -17,9 +17,9 @@ from signet.kernel.errors import INVALID_PARAMS, METHOD_NOT_FOUND, Code
 from signet.kernel.protocol import HANDSHAKE_VERSIONS, MODERN_VERSIONS, Identity
 from signet.kernel.schemas import PREFIX
 from signet.kernel.text_blocks import MAX_CHARS, MAX_JSON_BYTES
+from signet.mcp.messages import MessageBuilder, WireMessage
 from signet.system.text import cut
 from signet.transports.path_names import escaped
-from signet.upstream.mcp_messages import Message, MessageBuilder
 
 __all__ = [
     "HANDSHAKE",
@@ -112,21 +112,21 @@ Reader = Callable[[bytes], Observation]
 # --- writing
 
 
-def write_mcp(messages: MessageBuilder, call: WrittenCall) -> Message:
+def write_mcp(messages: MessageBuilder, call: WrittenCall) -> WireMessage:
     """Write a call for MCP."""
     return messages.request(ID, "tools/call", {"name": call.tool, "arguments": call.arguments})
 
 
-def write_rest(call: WrittenCall) -> Message:
+def write_rest(call: WrittenCall) -> WireMessage:
     """Write a call for REST."""
-    return Message(msgspec.json.encode(call.arguments), path=f"/api/tools/{escaped(call.tool)}")
+    return WireMessage(msgspec.json.encode(call.arguments), path=f"/api/tools/{escaped(call.tool)}")
 
 
-def write_envelope(call: WrittenCall) -> Message:
+def write_envelope(call: WrittenCall) -> WireMessage:
     """Write a call as an envelope."""
     params = {"tool": PREFIX + call.slug, "input": call.arguments}
     body = msgspec.json.encode({"jsonrpc": "2.0", "id": ID, "method": INVOKE, "params": params})
-    return Message(body, path=f"/mcp/tool/{escaped(call.slug)}")
+    return WireMessage(body, path=f"/mcp/tool/{escaped(call.slug)}")
 
 
 # --- reading

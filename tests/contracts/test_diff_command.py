@@ -223,7 +223,7 @@ def test_the_comparison_is_not_loaded_on_the_way_to_a_server() -> None:
 import sys
 from signet.commands.cli import parser
 parser(["stdio"])
-print([name for name in sys.modules if "commands.contract" in name or "compatibility" in name or "mcp_client" in name])
+print([name for name in sys.modules if "commands.contract" in name or "compatibility" in name or "signet.mcp" in name])
 """
 
     done = subprocess.run([BIN / "python", "-c", probe], capture_output=True, text=True, check=True)

@@ -13,8 +13,8 @@ import pytest
 
 from signet.commands.contract.command import read_set
 from signet.compatibility.contract_set import Terms
+from signet.mcp.blocking import MAX_PAGES
 from signet.settings.usage import UsageError
-from signet.upstream.mcp_client import MAX_PAGES
 
 ANY = {"type": "object"}
 TOOLS = [{"name": "a", "inputSchema": ANY}]

@@ -15,9 +15,9 @@ import pytest
 
 from processes import PATIENCE_S, SIGNET, clean_env, serving
 from signet.kernel.protocol import HANDSHAKE_VERSIONS, MODERN_VERSIONS, Identity
+from signet.mcp.blocking import HttpTransport, McpClient, StdioTransport
+from signet.mcp.messages import MessageBuilder, read_result
 from signet.upstream import server_process
-from signet.upstream.mcp_client import HttpTransport, McpClient, StdioTransport
-from signet.upstream.mcp_messages import MessageBuilder, read_result
 from signet.upstream.server_process import ServerProcess
 
 ME = Identity("tests", "1")

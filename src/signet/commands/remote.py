@@ -14,9 +14,9 @@ from signet import __version__
 from signet.advice import advise
 from signet.kernel.protocol import Identity
 from signet.kernel.wire import ProtocolError
+from signet.mcp.blocking import HttpTransport, ListedTool, McpClient, StatusError
 from signet.settings.usage import UsageError
 from signet.system.text import printable
-from signet.upstream.mcp_client import HttpTransport, ListedTool, McpClient, StatusError
 
 __all__ = ["RemoteServer"]
 

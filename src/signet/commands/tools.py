@@ -28,7 +28,7 @@ from .tool_page import Page, ServedAt, page_of, wrapped
 from .wrapped import KnownTools, known_tools
 
 if TYPE_CHECKING:
-    from signet.upstream.mcp_client import ListedTool
+    from signet.mcp.blocking import ListedTool
 
     from .remote import RemoteServer
 

@@ -36,11 +36,11 @@ from signet.kernel.exchange import Exchange
 from signet.kernel.outcome import Outcome, Pending
 from signet.kernel.server import STDIO_ENVELOPE
 from signet.kernel.wire import Headers
+from signet.mcp.messages import MessageBuilder, WireMessage
 from signet.transports.envelope import EnvelopeDoor
 from signet.transports.http import McpDoor
 from signet.transports.messages import Request, Response, exchange_of
 from signet.transports.rest import RestDoor
-from signet.upstream.mcp_messages import Message, MessageBuilder
 
 from .parts import Parts
 from .trial import TrialCaller, trial_door
@@ -81,8 +81,8 @@ class DoorSpec(NamedTuple):
     """One door: how a call is written for it, sent to it, and its answer read."""
 
     name: str
-    write: Callable[[NamedCall], Message]
-    send: Callable[[Message, Request], Awaitable[Answered]]
+    write: Callable[[NamedCall], WireMessage]
+    send: Callable[[WireMessage, Request], Awaitable[Answered]]
     """Send a message for the one who sent a request; the request notes the call if it is cancelled."""
     read: Callable[[bytes], Observation]
 
@@ -132,7 +132,7 @@ class DoorCalls:
             answers.append((spec, answered, round(answered.exchange.took_s * 1000, 3)))
         return answers
 
-    async def _on_stdio(self, revision: MessageBuilder, method: str, message: Message, asked: Request) -> Answered:
+    async def _on_stdio(self, revision: MessageBuilder, method: str, message: WireMessage, asked: Request) -> Answered:
         started_s, caller = perf_counter(), _trial(asked.caller)
         channel = ClientChannel(door=STDIO_MCP, caller=caller)
         if not revision.is_modern:
@@ -155,7 +155,7 @@ class DoorCalls:
 
 
 async def _over_http(
-    door: str, answer: Callable[[Request], Response | Awaitable[Response]], message: Message, asked: Request
+    door: str, answer: Callable[[Request], Response | Awaitable[Response]], message: WireMessage, asked: Request
 ) -> Answered:
     headers = Headers(list(message.headers), list(message.headers.values()))
     caller = _trial(asked.caller)

@@ -19,6 +19,7 @@ __all__ = [
     "PIECE_BYTES",
     "Frame",
     "Id",
+    "MessageHead",
     "NotUnicodeError",
     "OutOfRangeError",
     "ProtocolError",
@@ -32,6 +33,7 @@ __all__ = [
     "failure",
     "given_id",
     "is_response",
+    "message_head",
     "parse",
     "quoted",
     "read",
@@ -67,6 +69,28 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     result: Raw | UnsetType = UNSET
     error: Raw | UnsetType = UNSET
 
+
+class MessageHead(msgspec.Struct, frozen=True, gc=False):
+    """The members of any JSON-RPC message, for those who pass it on, match it or write it down.
+
+    It requires nothing: what a server requires of a message that it serves is `Frame`. Members that a message does
+    not have are UNSET, so that an id of null is told from none.
+    """
+
+    id: Id | float | UnsetType | None = UNSET
+    method: str | UnsetType = UNSET
+    params: Raw = NO_PARAMS
+    result: Raw | UnsetType = UNSET
+    error: Raw | UnsetType = UNSET
+
+    @property
+    def is_request(self) -> bool:
+        """Return whether a reply is owed; none is for notifications, and for responses."""
+        return self.method is not UNSET and self.id is not UNSET
+
+
+message_head: Final = msgspec.json.Decoder(MessageHead).decode
+"""Return the head of a message; raise ValueError or RecursionError if it has none."""
 
 LISTS: Final = frozenset({"x-forwarded-for", "forwarded"})
 """The headers that each proxy may send as a line of its own."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from signet.kernel.headers import METHOD, NAME, VERSION
 from signet.kernel.protocol import MODERN_VERSIONS
-from signet.upstream.mcp_messages import JSON_HEADERS, header_value
+from signet.mcp.messages import JSON_HEADERS, header_value
 
 from .http_streams import SESSION, HttpStreams, Post, SessionEndedError
 from .link import Outgoing

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import msgspec
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, Raw
 
 from signet.kernel.errors import INTERNAL
-from signet.kernel.wire import encode, failure
+from signet.kernel.wire import encode, failure, message_head
 from signet.system.redaction import SecretRedactor
 
 __all__ = ["Inbox"]
 
 
-class _Message(msgspec.Struct):
-    """What the transport reads of a message."""
-
-    id: Any = None
-    method: str | UnsetType = UNSET
-    error: Raw | UnsetType = UNSET
-
-
-_message: Final = msgspec.json.Decoder(_Message).decode
 _batch: Final = msgspec.json.Decoder(list[Raw]).decode
 
 
@@ -44,14 +35,15 @@ class Inbox:
         text = text.strip().replace(b"\r", b" ").replace(b"\n", b" ")
         try:
             texts = [bytes(one) for one in _batch(text)] if text.startswith(b"[") else [text]
-            found = [(one, _message(one)) for one in texts]
+            found = [(one, message_head(one)) for one in texts]
         except (msgspec.DecodeError, RecursionError):
             self.note(f"a message that is not JSON-RPC was left out ({len(text)} bytes)")
             return False
         is_answered = False
         for one, message in found:
             is_reply = message.method is UNSET and type(message.id) is int and message.id == request_id
-            if message.id is None and message.method is UNSET and request_id is not None:
+            has_no_id = message.id is UNSET or message.id is None
+            if has_no_id and message.method is UNSET and request_id is not None:
                 is_reply = self.take_error(one, request_id)
             else:
                 self._receive(one if message.error is UNSET else self._redactor.data(one))
@@ -61,7 +53,7 @@ class Inbox:
     def take_error(self, text: bytes, request_id: int) -> bool:
         """Hand over the JSON-RPC error in a text as the reply to a request; return whether there is one."""
         try:
-            error = _message(text).error
+            error = message_head(text).error
         except (msgspec.DecodeError, RecursionError):
             return False
         if error is UNSET or not bytes(error).startswith(b"{"):

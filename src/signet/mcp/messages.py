@@ -1,22 +1,34 @@
-"""Messages to and from wrapped servers, with the parts that nobody needs to read left as they were written. Pure."""
+"""MCP messages as a client writes and reads them, in either era; parts that nobody reads stay as written. Pure.
+
+The members of a message are those of `MessageHead` (`kernel.wire`): the one decoder of JSON-RPC, beside the frames that
+a server serves. The era follows from the revision: up to 2025-11-25 a session begins with `initialize`; from 2026-07-28
+on each request carries its version itself, and over HTTP repeats its method and tool in headers.
+"""
 
 from __future__ import annotations
 
+import binascii
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, Raw
 
-from signet.kernel.wire import encode
+from signet.kernel.headers import METHOD, NAME, VERSION
+from signet.kernel.protocol import CAPABILITIES_KEY, MODERN_VERSIONS, VERSION_KEY, Identity
+from signet.kernel.wire import MessageHead, ProtocolError, encode, message_head
 
 __all__ = [
+    "CLIENT_INFO_KEY",
     "HOP",
+    "JSON_HEADERS",
     "OUTLINE_BYTES",
-    "Incoming",
+    "MessageBuilder",
     "Outline",
+    "WireMessage",
     "error_object",
+    "header_value",
     "is_a",
     "members",
     "name_in",
@@ -25,6 +37,8 @@ __all__ = [
     "on_one_line",
     "outline_of",
     "parse_incoming",
+    "read_raw",
+    "read_result",
     "request",
     "response",
     "rewritten_params",
@@ -32,9 +46,11 @@ __all__ = [
     "value_of",
 ]
 
+CLIENT_INFO_KEY: Final = "io.modelcontextprotocol/clientInfo"
+JSON_HEADERS: Final = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+NO_REPLY: Final = "it does not answer"
 HOP: Final = "io.modelcontextprotocol/"
 """The prefix of the `_meta` keys that hold for one hop: each side of a relay has its own."""
-NOTHING: Final = Raw(b"{}")
 OUTLINE_BYTES: Final = 500
 """The size of the beginning and of the end of a broken message in which its id is looked for."""
 PLAIN: Final = rb'(?:"[^"\\]*"|[-+.0-9eE]+|true|false|null)'
@@ -42,27 +58,16 @@ LAST_ID: Final = re.compile(rb'[,{]\s*"id"\s*:\s*(' + PLAIN + rb')\s*(?:,\s*"[^"
 """An id among the last members of a message: only members without nested values stand behind it."""
 
 
-class Incoming(msgspec.Struct, frozen=True, gc=False):
-    """One message of a server; what it holds beside these members is ignored."""
-
-    id: int | str | float | UnsetType | None = UNSET
-    method: str | UnsetType = UNSET
-    params: Raw = NOTHING
-    result: Raw | UnsetType = UNSET
-    error: Raw | UnsetType = UNSET
-
-
-_incoming: Final = msgspec.json.Decoder(Incoming).decode
 _members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
-def parse_incoming(text: bytes) -> Incoming:
+def parse_incoming(text: bytes) -> MessageHead:
     """Return a message; raise ValueError if the text is none."""
     if not text.isascii():
         # The parts that are passed on unread must be UTF-8 too.
         text.decode()
     try:
-        message = _incoming(text)
+        message = message_head(text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     if message.method is UNSET and message.result is UNSET and message.error is UNSET:
@@ -224,3 +229,89 @@ def name_in(method: str, params: bytes) -> str:
     """Return what the `Mcp-Name` header says: the tool, the prompt or the resource of a request."""
     key = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}.get(method)
     return text_of(members(params).get(key)) if key is not None else ""
+
+
+# --- messages for the doors of a server, and replies as they come back
+
+
+class WireMessage(NamedTuple):
+    """One message to a server: a line on stdio, the body of a POST on HTTP."""
+
+    body: bytes
+    headers: Mapping[str, str] = JSON_HEADERS
+    path: str = ""
+    """Added to the URL of an HTTP server."""
+
+
+class MessageBuilder(msgspec.Struct, frozen=True):
+    """Writes the messages of one protocol revision."""
+
+    version: str
+    client: Identity
+    path: str = ""
+
+    @property
+    def is_modern(self) -> bool:
+        """Whether each request carries its protocol version itself."""
+        return self.version in MODERN_VERSIONS
+
+    def request(self, number: int, method: str, params: dict[str, Any]) -> WireMessage:
+        """Write a request with this number as its id."""
+        headers = {**JSON_HEADERS, VERSION: self.version}
+        if self.is_modern:
+            meta = {VERSION_KEY: self.version, CLIENT_INFO_KEY: self.client, CAPABILITIES_KEY: {}}
+            params = {**params, "_meta": meta}
+            headers[METHOD] = method
+            if "name" in params:
+                headers[NAME] = header_value(params["name"])
+        return self._message(headers, id=number, method=method, params=params)
+
+    def initialize(self, number: int) -> WireMessage:
+        """Write the request that begins a session of the handshake era."""
+        params = {"protocolVersion": self.version, "capabilities": {}, "clientInfo": self.client}
+        return self._message(JSON_HEADERS, id=number, method="initialize", params=params)
+
+    def initialized(self) -> WireMessage:
+        """Write the notification that ends the handshake."""
+        return self._message({**JSON_HEADERS, VERSION: self.version}, method="notifications/initialized")
+
+    def _message(self, headers: Mapping[str, str], **members: Any) -> WireMessage:
+        return WireMessage(msgspec.json.encode({"jsonrpc": "2.0", **members}), headers, self.path)
+
+
+def header_value(text: str) -> str:
+    """Encode a value that a header cannot hold as MCP prescribes."""
+    if text.isascii() and text.isprintable() and text == text.strip() and not text.startswith("=?"):
+        return text
+    return f"=?base64?{binascii.b2a_base64(text.encode(), newline=False).decode()}?="
+
+
+def read_result(texts: Iterable[bytes], number: int) -> Any:
+    """Return the result of the request with this number, passing over other messages.
+
+    Raises:
+        ProtocolError: the reply is an error.
+        ValueError: there is no reply.
+    """
+    return msgspec.json.decode(read_raw(texts, number))
+
+
+def read_raw(texts: Iterable[bytes], number: int) -> msgspec.Raw:
+    """Return the result of a request as the server wrote it; raise what `read_result` raises."""
+    why: object = NO_REPLY
+    for text in texts:
+        try:
+            reply = message_head(text)
+        except ValueError as error:
+            why = error
+            continue
+        if reply.id == number and reply.method is UNSET:
+            if reply.result is not UNSET:
+                return reply.result
+            match value_of(reply.error or None):
+                case {"code": int(code), "message": str(message), **more}:
+                    raise ProtocolError(code, message, more.get("data"))
+                case dict(fault):
+                    why = fault.get("message", fault)
+            break
+    raise ValueError(why)

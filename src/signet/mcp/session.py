@@ -19,11 +19,12 @@ from signet.kernel.errors import INTERNAL, METHOD_NOT_FOUND
 from signet.kernel.fair_turns import FairTurns
 from signet.kernel.protocol import CAPABILITIES_KEY, VERSION_KEY
 from signet.kernel.relay import RpcRequest
+from signet.kernel.wire import MessageHead
 
 from .link import Link, Outgoing
 from .messages import (
+    CLIENT_INFO_KEY,
     OUTLINE_BYTES,
-    Incoming,
     error_object,
     is_a,
     members,
@@ -40,9 +41,8 @@ from .messages import (
 from .pending import Answer, LostError, PendingRequest, ServerRequest
 from .quiet_names import QuietNames
 
-__all__ = ["CLIENT_INFO", "CLIENT_INFO_KEY", "Answer", "ClientSession", "LostError", "PendingRequest", "ServerRequest"]
+__all__ = ["CLIENT_INFO", "Answer", "ClientSession", "LostError", "PendingRequest", "ServerRequest"]
 
-CLIENT_INFO_KEY: Final = "io.modelcontextprotocol/clientInfo"
 CLIENT_INFO: Final = {"name": "signet", "version": __version__}
 QUESTIONS: Final = frozenset({"elicitation/create", "sampling/createMessage", "roots/list"})
 """The requests of a server that are passed on to the caller."""
@@ -188,7 +188,7 @@ class ClientSession:
         except (ValueError, TypeError, RecursionError) as error:
             self._stray(text, error)
 
-    def _take(self, message: Incoming) -> None:
+    def _take(self, message: MessageHead) -> None:
         if message.method is UNSET:
             self._replied(message)
         elif message.id is UNSET:
@@ -196,7 +196,7 @@ class ClientSession:
         elif isinstance(message.id, int | str):
             self._asked(message.id, message.method, message.params)
 
-    def _replied(self, message: Incoming) -> None:
+    def _replied(self, message: MessageHead) -> None:
         exchange = self.exchanges.pop(number_of(message.id), None)
         if exchange is None:
             self._hooks.log("server.stray_reply", id=str(message.id)[:50])
@@ -256,7 +256,7 @@ class ClientSession:
                 exchange.reply.exception()
 
 
-def _answer_of(message: Incoming) -> Answer:
+def _answer_of(message: MessageHead) -> Answer:
     """Return the answer of a response; some servers write `null` for the member that is not there."""
     result = message.result if message.result is not UNSET else None
     error = message.error if message.error is not UNSET else None

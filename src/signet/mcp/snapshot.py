@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
 
-__all__ = ["INSTRUCTIONS", "KINDS", "Snapshot", "compact", "entries_of", "name_of"]
+__all__ = ["INSTRUCTIONS", "KINDS", "Snapshot", "check_names", "compact", "entries_of", "name_of"]
 
+MAX_NAME_CHARS: Final = 100
 INSTRUCTIONS: Final = "instructions"
 KINDS: Final = {
     "tool": ("tools", "name"),
@@ -77,3 +78,12 @@ def name_of(kind: str, entry: bytes) -> str:
     if not isinstance(name, str):
         raise ValueError(f"it has no {key}")  # noqa: TRY004 - the text is wrong, not a type
     return name
+
+
+def check_names(kind: str, names: Iterable[str]) -> None:
+    """Raise ValueError if a server lists two entries of a kind by one name, so that a call could mean either."""
+    known: set[str] = set()
+    for name in names:
+        if name in known:
+            raise ValueError(f"it lists the {kind} {name[:MAX_NAME_CHARS]!r} twice")
+        known.add(name)

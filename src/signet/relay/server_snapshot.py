@@ -21,12 +21,11 @@ from signet.kernel.errors import METHOD_NOT_FOUND
 from signet.kernel.protocol import HANDSHAKE_VERSIONS, MODERN_VERSIONS, SERVER_INFO_KEY, Identity
 from signet.kernel.wire import ProtocolError
 from signet.lock.entries import read_entry
-from signet.mcp.snapshot import KINDS, Snapshot, compact, name_of
+from signet.mcp.blocking import HttpTransport, McpClient, StdioTransport
+from signet.mcp.snapshot import KINDS, Snapshot, check_names, compact, name_of
 from signet.mcp.spec import ServerSpec
 from signet.system.text import visible
 from signet.upstream.child_environment import child_environment
-from signet.upstream.mcp_client import HttpTransport, McpClient, StdioTransport
-from signet.upstream.mcp_messages import check_names
 from signet.upstream.server_process import ServerProcess
 
 from .redacting_link import echo_redactor, snapshot_without

@@ -12,8 +12,7 @@ from msgspec import Raw
 from signet.kernel.errors import METHOD_NOT_FOUND
 from signet.mcp.messages import members, text_of
 from signet.mcp.session import Answer, ClientSession
-from signet.mcp.snapshot import Snapshot
-from signet.upstream.mcp_messages import check_names
+from signet.mcp.snapshot import Snapshot, check_names
 
 __all__ = ["LISTS", "check_page", "list_all", "take_snapshot"]
 

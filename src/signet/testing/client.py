@@ -14,8 +14,8 @@ from signet.commands.parity.corpus import CorpusCall
 from signet.kernel.errors import TABLE, Code, Fault
 from signet.kernel.outcome import Door
 from signet.kernel.schemas import schema_of
+from signet.mcp.blocking import HttpTransport, ListedTool, StdioTransport, Transport
 from signet.settings.usage import UsageError
-from signet.upstream.mcp_client import HttpTransport, ListedTool, StdioTransport, Transport
 
 from .servers import ServedTarget
 

@@ -11,9 +11,9 @@ from signet.authoring.contract import RESULT, derive
 from signet.authoring.declaration import declared
 from signet.kernel.schemas import Contract, schema_of
 from signet.kernel.wire import encode
+from signet.mcp.blocking import ListedTool
 from signet.settings.usage import UsageError
 from signet.system.text import cut
-from signet.upstream.mcp_client import ListedTool
 
 from .current import current_target
 

@@ -8,10 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator
-from typing import TYPE_CHECKING, Any, Final
-
-import msgspec
-from msgspec import UNSET
+from typing import TYPE_CHECKING, Final
 
 from signet.kernel.caller import NOBODY, Caller
 from signet.kernel.errors import (
@@ -29,7 +26,7 @@ from signet.kernel.errors import (
 from signet.kernel.headers import VERSION
 from signet.kernel.protocol import HANDSHAKE_VERSIONS
 from signet.kernel.server import HTTP_MCP, ClientChannel, Pending, Server
-from signet.kernel.wire import Reply, failure
+from signet.kernel.wire import MessageHead, Reply, failure, message_head
 
 from .messages import JSON, Answer, Request, Response
 from .unread import COUNTED_BYTES, UNREAD
@@ -70,29 +67,15 @@ MAX_UNREAD_BYTES: Final = 8 << 20
 """The size of the messages before a reply that a client may leave unread; further ones are dropped until it reads."""
 EVENT: Final = b"event: message\r\ndata: "
 QUESTION: Final = b'{"jsonrpc":"2.0","id":'
+UNREADABLE: Final = MessageHead(id=None, method="")
 
 
-class Head(msgspec.Struct):
-    """The part of a message that tells what it is, as the door reads it before the server does."""
-
-    method: Any = UNSET
-    id: Any = UNSET
-
-    @property
-    def is_request(self) -> bool:
-        """Return whether a reply is owed; none is for notifications, and for answers to questions."""
-        return self.method is not UNSET and self.id is not UNSET
-
-
-_head: Final = msgspec.json.Decoder(Head).decode
-
-
-def head_of(body: bytes) -> Head:
+def head_of(body: bytes) -> MessageHead:
     """Return the head of a message; that of a request where it cannot be read: the server says what is wrong."""
     try:
-        return _head(body)
+        return message_head(body)
     except (ValueError, RecursionError):
-        return Head(None, None)
+        return UNREADABLE
 
 
 def begins_call(request: Request) -> bool:

@@ -15,8 +15,8 @@ from signet.settings.usage import UsageError
 from signet.system.text import printable
 
 if TYPE_CHECKING:
+    from signet.mcp.blocking import ListedTool, Transport
     from signet.mcp.snapshot import Snapshot
-    from signet.upstream.mcp_client import ListedTool, Transport
 
 __all__ = ["ContractSet", "as_listed", "read_set"]
 
@@ -147,7 +147,7 @@ def _listed_tools(source: str, token: str | None) -> list[ListedTool]:
     """Ask a server for its tools; raise UsageError if it does not answer as a server does."""
     from http.client import HTTPException
 
-    from signet.upstream.mcp_client import HttpTransport
+    from signet.mcp.blocking import HttpTransport
 
     try:
         if source.startswith(STDIO):
@@ -164,7 +164,7 @@ def _ask_process(command: str) -> list[ListedTool]:
     """Start a command, ask it for its tools and end it; an error repeats what it wrote to standard error last."""
     import shlex
 
-    from signet.upstream.mcp_client import StdioTransport
+    from signet.mcp.blocking import StdioTransport
     from signet.upstream.server_process import ServerProcess
 
     words = shlex.split(command)
@@ -183,6 +183,6 @@ def _ask_process(command: str) -> list[ListedTool]:
 
 def _ask(transport: Transport) -> list[ListedTool]:
     """List the tools in a handshake revision, because every server knows one."""
-    from signet.upstream.mcp_client import McpClient
+    from signet.mcp.blocking import McpClient
 
     return McpClient(transport, Identity("signet", __version__)).list_tools()

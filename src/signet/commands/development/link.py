@@ -4,46 +4,42 @@ from __future__ import annotations
 
 import subprocess
 import threading
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
+from signet.kernel.wire import MessageHead, message_head
+
 from .supervisor import Generation
 
-__all__ = ["Link", "Message", "key_of", "read_message"]
+__all__ = ["NO_MESSAGE", "Link", "cancelled_id", "key_of", "read_message"]
 
 
-class Message(msgspec.Struct):
-    """The members of a message by which it is led."""
-
-    method: Any = None
-    id: Any = None
-    params: Any = None
-
-    @property
-    def is_request(self) -> bool:
-        """Return whether an answer is due."""
-        return self.method is not None and self.id is not None
-
-    @property
-    def cancelled(self) -> Any:
-        """Return the id of the request that the message cancels, or None."""
-        if self.method != "notifications/cancelled" or not isinstance(self.params, dict):
-            return None
-        return self.params.get("requestId")
+NO_MESSAGE: Final = MessageHead()
 
 
-def read_message(line: bytes) -> Message:
+def read_message(line: bytes) -> MessageHead:
     """Return what can be read of a line; nothing of one that is no message."""
     try:
-        return msgspec.json.decode(line, type=Message)
-    except (msgspec.DecodeError, RecursionError):
-        return Message()
+        return message_head(line)
+    except (ValueError, RecursionError):
+        return NO_MESSAGE
+
+
+def cancelled_id(message: MessageHead) -> Any:
+    """Return the id of the request that a message cancels, or None."""
+    if message.method != "notifications/cancelled":
+        return None
+    try:
+        params = msgspec.json.decode(message.params)
+    except (ValueError, RecursionError):
+        return None
+    return params.get("requestId") if isinstance(params, dict) else None
 
 
 def key_of(request_id: Any) -> bytes:
-    """Return a key that is equal for equal ids: 1 and "1" are not."""
-    return msgspec.json.encode(request_id)
+    """Return a key that is equal for equal ids: 1 and "1" are not; empty for none."""
+    return b"" if request_id is msgspec.UNSET else msgspec.json.encode(request_id)
 
 
 class Link(Generation):

@@ -11,15 +11,17 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
+from msgspec import UNSET
+
 from signet.commands.same_tools import SameTools
 from signet.commands.stdio_process import is_person, tell_a_person
 from signet.kernel.errors import INTERNAL, INVALID_REQUEST
 from signet.kernel.lines import LineSplitter
-from signet.kernel.wire import ResponseId, failure
+from signet.kernel.wire import MessageHead, ResponseId, failure
 from signet.settings.usage import UsageError
 from signet.transports.pipes import MAX_LINE_BYTES, claim_stdout, has_reader
 
-from .link import Link, Message, key_of, read_message
+from .link import NO_MESSAGE, Link, cancelled_id, key_of, read_message
 from .supervisor import Generation, Supervisor
 
 __all__ = ["Relay"]
@@ -136,16 +138,17 @@ class Relay(Supervisor):
         self._has_ended = self.is_stopping = True
         self.wake.set()
 
-    def _lead(self, line: bytes, message: Message) -> None:
+    def _lead(self, line: bytes, message: MessageHead) -> None:
         """Send one line to the process that it is for."""
-        key = key_of(message.id if message.cancelled is None else message.cancelled)
+        cancelled = cancelled_id(message)
+        key = key_of(message.id if cancelled is None else cancelled)
         if message.method == "initialize" and message.is_request:
             self._hello, self._initialized = line, None
         elif message.method == "notifications/initialized":
             self._initialized = line
         with self._lock:
             link = self._newest
-            if message.cancelled is not None:
+            if cancelled is not None:
                 # Nobody waits for its answer.
                 link = next((one for one in self._links if key in one.pending), link)
                 if link is not None:
@@ -156,7 +159,7 @@ class Relay(Supervisor):
         if not is_taken and link is not None:
             with self._lock:
                 is_due = link.pending.pop(key, None) is not None
-            if is_due:
+            if is_due and message.id is not UNSET:
                 self._refuse(message.id)
         if link is not None and link.is_retired and not link.pending:
             link.hang_up()
@@ -164,15 +167,15 @@ class Relay(Supervisor):
     def _carry_out(self, link: Link) -> None:
         """Carry each line of a process to the client, and answer what it leaves unanswered."""
         for line in link.lines:
-            message = read_message(line) if link.pending or link.hello is not None else Message()
+            message = read_message(line) if link.pending or link.hello is not None else NO_MESSAGE
             key = key_of(message.id)
-            if key == link.hello and message.method is None:
+            if key == link.hello and message.method is UNSET:
                 link.hello = None
                 link.greeted.set()
                 continue
             self._send(line.rstrip(b"\n"))
             with self._lock:
-                if message.method is None and message.id is not None:
+                if message.method is UNSET and message.id is not UNSET:
                     link.pending.pop(key, None)
                 is_done = link.is_retired and not link.pending
             if is_done:

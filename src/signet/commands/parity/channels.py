@@ -21,7 +21,7 @@ from signet.door_messages import (
     write_mcp,
     write_rest,
 )
-from signet.upstream.mcp_messages import Message, MessageBuilder
+from signet.mcp.messages import MessageBuilder, WireMessage
 
 from .corpus import CorpusCall
 
@@ -39,14 +39,14 @@ class Channel(NamedTuple):
     name: str
     command: str
     """The key of the command line to start: `stdio`, `serve` or `call`."""
-    write: Callable[[CorpusCall], Message]
+    write: Callable[[CorpusCall], WireMessage]
     read: Reader
     handshake: MessageBuilder | None = None
     """The revision whose handshake comes before the first call."""
 
 
-def _write_command_line(call: CorpusCall) -> Message:
-    return Message(msgspec.json.encode([call.tool, msgspec.json.encode(call.arguments).decode()]))
+def _write_command_line(call: CorpusCall) -> WireMessage:
+    return WireMessage(msgspec.json.encode([call.tool, msgspec.json.encode(call.arguments).decode()]))
 
 
 @reader

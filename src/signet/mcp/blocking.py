@@ -18,11 +18,14 @@ from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_ope
 
 import msgspec
 
+from signet.kernel.errors import METHOD_NOT_FOUND
 from signet.kernel.protocol import HANDSHAKE_VERSIONS, Identity
+from signet.kernel.wire import message_head
+from signet.upstream.blocking_http import BoundedHandler, BoundedTlsHandler
+from signet.upstream.server_process import ServerProcess, within
 
-from .blocking_http import BoundedHandler, BoundedTlsHandler
-from .mcp_messages import Message, MessageBuilder, answer_of, check_names, read_raw
-from .server_process import ServerProcess, within
+from .messages import MessageBuilder, WireMessage, error_object, read_raw, response
+from .snapshot import check_names
 
 __all__ = ["MAX_PAGES", "HttpTransport", "ListedTool", "McpClient", "StatusError", "StdioTransport", "Transport"]
 
@@ -36,7 +39,7 @@ MAX_PAGES: Final = 100
 class Transport(Protocol):
     """Carries messages to a server and replies back; after an error it is not used again."""
 
-    def exchange(self, message: Message, read: Callable[[Iterator[bytes]], T]) -> T:
+    def exchange(self, message: WireMessage, read: Callable[[Iterator[bytes]], T]) -> T:
         """Send a request and return what `read` makes of the texts that come back.
 
         Raises:
@@ -44,7 +47,7 @@ class Transport(Protocol):
             ValueError: the reply is too long, or `read` refuses it.
         """
 
-    def notify(self, message: Message) -> None:
+    def notify(self, message: WireMessage) -> None:
         """Send a message to which no reply is due; raises what `exchange` raises."""
 
 
@@ -56,7 +59,7 @@ class StdioTransport:
         self.timeout_s = timeout_s
         self._max_bytes = max_bytes
 
-    def exchange(self, message: Message, read: Callable[[Iterator[bytes]], T]) -> T:
+    def exchange(self, message: WireMessage, read: Callable[[Iterator[bytes]], T]) -> T:
         """Send a line and read the lines that follow."""
 
         def work() -> T:
@@ -68,15 +71,30 @@ class StdioTransport:
     def _replies(self) -> Iterator[bytes]:
         """Yield the lines of the server but its requests, which are answered here."""
         for line in _bounded_lines(self._process.read_line, self._max_bytes):
-            answer = answer_of(line)
+            answer = _answer_of(line)
             if answer is None:
                 yield line
             else:
                 self._process.send(answer)
 
-    def notify(self, message: Message) -> None:
+    def notify(self, message: WireMessage) -> None:
         """Send a line."""
         within(self.timeout_s, lambda: self._process.send(message.body), "it does not read its input in time")
+
+
+def _answer_of(text: bytes) -> bytes | None:
+    """Return the answer to a text if it is a request of the server: to a ping, or that its method is not known."""
+    if b'"method"' not in text:
+        return None
+    try:
+        asked = message_head(text)
+    except (ValueError, RecursionError):
+        return None
+    if not asked.is_request or asked.id is None:
+        return None
+    if asked.method == "ping":
+        return response(asked.id, result=b"{}")
+    return response(asked.id, error=error_object(METHOD_NOT_FOUND, "this client has no such method"))
 
 
 class StatusError(ConnectionError):
@@ -115,15 +133,15 @@ class HttpTransport:
         proxies = [ProxyHandler({})] if is_local else []
         self._opener = build_opener(_NoRedirect, BoundedHandler, BoundedTlsHandler, *proxies)
 
-    def exchange(self, message: Message, read: Callable[[Iterator[bytes]], T]) -> T:
+    def exchange(self, message: WireMessage, read: Callable[[Iterator[bytes]], T]) -> T:
         """Post a body and read the response."""
         return within(self.timeout_s, lambda: self._post(message, read), "timed out")
 
-    def notify(self, message: Message) -> None:
+    def notify(self, message: WireMessage) -> None:
         """Post a body; whatever comes back with the status is left unread."""
         self.exchange(message, lambda _: None)
 
-    def _post(self, message: Message, read: Callable[[Iterator[bytes]], T]) -> T:
+    def _post(self, message: WireMessage, read: Callable[[Iterator[bytes]], T]) -> T:
         headers = {**message.headers, **self._headers}
         request = Request(self._url + message.path, message.body, headers)  # noqa: S310 - http and https alone come here
         with self._open(request) as response:
