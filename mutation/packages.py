@@ -202,7 +202,7 @@ TRACED = (
     "tests/operations/test_places.py",
     "tests/test_app.py",
     "tests/test_contracts.py",
-    "tests/test_settings.py",
+    "tests/settings/test_model.py",
     "tests/test_tool_arguments.py",
 )
 """The tests of the coverage map."""

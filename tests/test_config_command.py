@@ -279,7 +279,7 @@ def test_parity_compares_the_tools_whatever_the_file_in_the_folder_says(folder: 
 def test_without_a_file_nothing_is_loaded_to_read_one(tmp_path: Path) -> None:
     probe = """
 import sys
-from signet.configuration.reading import read_settings
+from signet.settings.reading import read_settings
 read_settings({}, {})
 print(*{"tomllib", "difflib"} & set(sys.modules))
 """

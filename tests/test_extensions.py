@@ -10,14 +10,13 @@ from typing import Annotated, Any
 import pytest
 from msgspec import Struct
 
-from signet.app import open_log
 from signet.kernel.toolset import Toolset, UpstreamSpec
 from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse
 from signet.kernel.waiting import Waiting
 from signet.runs import open_run
 from signet.settings import catalogue
 from signet.settings.fields import setting
-from signet.settings.model import Settings
+from signet.settings.model import Settings, open_log
 from signet.settings.names import known_settings
 
 ASKED = UpstreamRequest("/where")

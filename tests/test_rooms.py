@@ -82,7 +82,7 @@ def test_nothing_slow_is_loaded_on_the_way_to_the_list() -> None:
     probe = """
 import sys, signet.commands.cli, signet.transports.stdio
 from signet.app import build_server
-from signet.configuration.reading import read_settings
+from signet.settings.reading import read_settings
 from signet.kernel.server import ClientChannel
 asked = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
 print(build_server(read_settings({}, {})).receive(asked, ClientChannel()).code)

@@ -12,12 +12,11 @@ from pathlib import Path
 
 from fuzz.odd_values import text
 from fuzz.target import Run, Target, expect
-from signet.configuration.file import find_file
-from signet.configuration.limits import read_limits
-from signet.configuration.reading import read_configuration
-from signet.configuration.servers import read_servers
-from signet.configuration.values import read_toolsets
+from signet.operations.limits.table import read_limits
+from signet.settings.file import find_file, read_toolsets
 from signet.settings.model import Settings
+from signet.settings.reading import read_configuration
+from signet.settings.servers import read_servers
 from signet.settings.usage import UsageError
 
 __all__ = ["TARGET"]
@@ -145,6 +144,6 @@ TARGET = Target(
     seeds=_seeds,
     generate=_generate,
     tokens=TOKENS,
-    rooms=("configuration/", "kernel/setting", "operations/limits/policy", "settings"),
+    rooms=("operations/limits/policy", "operations/limits/table", "settings/"),
     per_byte_s=60e-6,
 )

@@ -19,9 +19,9 @@ from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import NO_LISTS, Server
 from signet.kernel.tools import Tool, Toolbox, ToolsetRuntime
 from signet.kernel.upstream import UpstreamVisit
-from signet.observers import open_journal, open_log, open_observer, refusal_log, retention_of
+from signet.observers import open_journal, open_observer, refusal_log, retention_of
 from signet.runs import open_run, settings_of_replay
-from signet.settings.model import EnabledToolset, Settings
+from signet.settings.model import EnabledToolset, Settings, open_log
 from signet.system.logs import DEBUG, WARN, Log
 from signet.team.access import open_authenticator, open_pages, open_proxies, open_public_url
 from signet.team.exchanges import open_exchange_log
@@ -48,7 +48,6 @@ __all__ = [
     "build_server",
     "check",
     "instructions_of",
-    "open_log",
     "open_toolbox",
     "resolve",
 ]

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from signet.app import JOURNALS, build_app, check, resolve
-from signet.configuration.reading import read_settings
+from signet.settings.reading import read_settings
 from signet.settings.usage import UsageError
 from signet.team.access import refuse_open_door
 from signet.transports.asgi import AsgiApp

@@ -12,7 +12,7 @@ from signet.kernel.outcome import Outcome
 from signet.kernel.pipeline import Observer
 from signet.kernel.wire import encode
 from signet.runs import Run
-from signet.settings.model import Settings
+from signet.settings.model import Settings, open_log
 from signet.settings.usage import UsageError
 from signet.system.logs import DEBUG, ERROR, INFO, WARN, LimitedLog, Log
 
@@ -22,22 +22,11 @@ if TYPE_CHECKING:
     from signet.journal.writer import JournalWriter
     from signet.operations.telemetry.telemetry import Telemetry
 
-__all__ = ["open_journal", "open_log", "open_observer", "refusal_log", "retention_of"]
+__all__ = ["open_journal", "open_observer", "refusal_log", "retention_of"]
 
 MEGABYTE: Final = 1_000_000
 SIZES: Final = ("result_bytes", "max_result_bytes")
 """The facts of a fault that say by how much a result is too large."""
-
-
-def open_log(settings: Settings, name: str = "signet") -> Log:
-    """Return the log that the settings describe; raise UsageError if its filter cannot be read."""
-    # Who asks for an access log gets it, whatever the filter is for the rest.
-    directives = f"access=info,{settings.log}" if settings.access_log else settings.log
-    as_json = settings.log_format == "json"
-    try:
-        return Log(name, directives, lenient=settings.log_lenient, secrets=settings.secrets(), as_json=as_json)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
 
 
 def open_journal(

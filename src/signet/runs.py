@@ -29,8 +29,8 @@ from signet.system.logs import DEBUG, WARN, Log
 
 if TYPE_CHECKING:
     from signet.journal.record import JournalEntry, JournalRecord
-    from signet.mcp.spec import Wrapping
     from signet.operations.store.redis_store import RedisStore
+    from signet.settings.server_spec import Wrapping
     from signet.upstream.cassette_folder import CassetteManifest
 
 __all__ = [
@@ -288,7 +288,7 @@ def _played_servers(wrapping: Wrapping) -> dict[str, dict[str, Any]]:
 
     A tape of the recording's own is named from its folder.
     """
-    from signet.mcp.spec import RECORDED_SERVERS
+    from signet.settings.server_spec import RECORDED_SERVERS
 
     servers = {}
     for spec in wrapping.servers:
@@ -307,7 +307,7 @@ def wrapping_of_replay(folder: str, manifest: CassetteManifest) -> Wrapping | No
     """
     if not manifest.servers:
         return None
-    from signet.mcp.spec import ServerSpec, Wrapping
+    from signet.settings.server_spec import ServerSpec, Wrapping
 
     try:
         servers = [msgspec.convert({**facts, "name": name}, ServerSpec) for name, facts in manifest.servers.items()]

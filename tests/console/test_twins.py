@@ -14,12 +14,12 @@ from jsonschema import Draft202012Validator
 from console.journal_calls import DIAGRAM, wait_until
 from processes import PATIENCE_S, Reply, Server, run, serving
 from signet.app import build_server
-from signet.configuration.reading import read_settings
 from signet.console.console import VIEWS
 from signet.console.parts import Parts
 from signet.console.spool import Spool
 from signet.console.twin import Twin
 from signet.console.watch import Watch
+from signet.settings.reading import read_settings
 
 CALL = {"tool": "encodePlantUML", "arguments": {"plantumlCode": DIAGRAM}}
 STREAM = "/-/journal/stream"

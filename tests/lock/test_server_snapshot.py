@@ -19,8 +19,8 @@ from lock import changing_server
 from processes import PATIENCE_S, ROOT
 from signet.lock.comparison import compare
 from signet.mcp.snapshot import Snapshot
-from signet.mcp.spec import ServerSpec
 from signet.relay.server_snapshot import SnapshotError, take_snapshot
+from signet.settings.server_spec import ServerSpec
 
 SERVER = (sys.executable, str(ROOT / "tests/lock/changing_server.py"))
 WEATHER, TIME = changing_server.WEATHER, changing_server.TIME

@@ -274,7 +274,7 @@ def test_nothing_of_it_is_loaded_unless_it_is_used() -> None:
     probe = """
 import sys
 from signet.app import build_server
-from signet.configuration.reading import read_settings
+from signet.settings.reading import read_settings
 from signet.kernel.server import ClientChannel
 build_server(read_settings({}, {})).receive(b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}', ClientChannel())
 print(*[name for name in sys.modules if name.startswith(("signet.openapi", "yaml"))])

@@ -15,7 +15,7 @@ import yaml
 
 from processes import ROOT, SIGNET, clean_env
 from signet.commands.cli import parser
-from signet.configuration.reading import read_configuration
+from signet.settings.reading import read_configuration
 
 DEPLOY = ROOT / "deploy"
 PATH = f"{os.environ.get('PATH', '')}:/usr/sbin"

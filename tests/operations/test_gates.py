@@ -15,9 +15,8 @@ from signet.kernel.errors import Code, Fault
 from signet.kernel.gate import Entry
 from signet.kernel.outcome import Call, Outcome
 from signet.kernel.tools import Tool
-from signet.observers import open_log
 from signet.operations.gates import Gates
-from signet.settings.model import Settings
+from signet.settings.model import Settings, open_log
 from signet.team.limiting import open_gate, open_key_gate
 
 TOOL = tool()

@@ -20,7 +20,6 @@ import pytest
 from limit_harness import call, entered, tool
 from processes import PATIENCE_S, ROOT, run, serving, serving_command
 from redis_server import SERVICE, RedisServer, redis_cluster, redis_sentinel, redis_server, write_certificate
-from signet.app import open_log
 from signet.kernel.caller import CALLER, Caller
 from signet.kernel.errors import Fault
 from signet.kernel.gate import Entry
@@ -35,7 +34,7 @@ from signet.operations.store.address import parse_address
 from signet.operations.store.redis_client import close_client, open_client
 from signet.operations.store.redis_store import RedisStore
 from signet.operations.store.store import Bucket, Decision, Kept, StoreError
-from signet.settings.model import Settings
+from signet.settings.model import Settings, open_log
 from signet.settings.usage import UsageError
 from signet.team.shared import open_store
 

@@ -19,9 +19,9 @@ from signet.kernel.tools import Toolbox
 from signet.lock.file import Lock, LockedServer, write_lock
 from signet.mcp.link import Outgoing
 from signet.mcp.snapshot import Snapshot
-from signet.mcp.spec import ServerSpec, Wrapping
 from signet.relay.opening import open_relay
 from signet.relay.relay import ServerRelay
+from signet.settings.server_spec import ServerSpec, Wrapping
 
 MEMBERS = {
     "tools/list": "tools",

@@ -16,9 +16,9 @@ from signet.kernel.protocol import NO_META, CallParams, Identity, Meta, RequestP
 from signet.kernel.relay import RpcRequest
 from signet.mcp.link import Outgoing
 from signet.mcp.session import ClientSession, Hooks
-from signet.mcp.spec import ServerSpec
 from signet.relay.notices import Notices
 from signet.relay.wrapped_server import Listeners, WrappedServer
+from signet.settings.server_spec import ServerSpec
 
 HANDSHAKE, MODERN = eras(Identity("test", "1"))
 

@@ -21,12 +21,12 @@ from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import Server
 from signet.kernel.tools import Toolbox
 from signet.mcp.snapshot import Snapshot
-from signet.mcp.spec import ServerSpec
 from signet.relay import readings, wrapped_server
 from signet.relay.catalogue import Catalogue
 from signet.relay.notices import Notices
 from signet.relay.relay import ServerRelay
 from signet.relay.wrapped_server import Listeners, WrappedServer
+from signet.settings.server_spec import ServerSpec
 
 from .scripted_link import AnsweringLink, calling, nothing, requesting, until
 

@@ -15,9 +15,9 @@ from processes import PATIENCE_S
 from signet.kernel.errors import Fault
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Toolbox
-from signet.mcp.spec import Wrapping
 from signet.relay.blocking import MAX_WAITING, BeingCompared
 from signet.relay.opening import LockError, open_relay
+from signet.settings.server_spec import Wrapping
 
 from .listing_link import IDENTITY, ScriptedLink, caller, relay_of
 

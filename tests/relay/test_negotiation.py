@@ -15,8 +15,8 @@ from signet.mcp import negotiation
 from signet.mcp.link import LinkError
 from signet.mcp.negotiation import Introduction, introduce
 from signet.mcp.session import ClientSession, Hooks
-from signet.mcp.spec import ServerSpec
 from signet.relay.child_link import ChildLink
+from signet.settings.server_spec import ServerSpec
 
 HOSTILE = ROOT / "tests/wrap/hostile_server.py"
 

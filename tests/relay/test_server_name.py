@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signet.relay.server_name import default_name
+from signet.settings.server_name import default_name
 
 NAMES = {
     # Node

@@ -39,7 +39,7 @@ NAMED: Final = ("signet", "signet.commands.parity.cli_worker")
 MODULES: Final = (
     "aiohttp", "asyncio", "jsonschema_rs", "multiprocessing.spawn", "rich.console", "rich.table", "rich.text", "ssl",
     "signet.commands.cli", "signet.commands.serve", "signet.commands.call", "signet.commands.tool_page",
-    "signet.app", "signet.configuration.reading", "signet.journal.writer", "signet.sandbox.hosting",
+    "signet.app", "signet.settings.reading", "signet.journal.writer", "signet.sandbox.hosting",
     "signet.team.access", "signet.team.limiting", "signet.team.shared", "signet.team.telemetry",
     "signet.transports.http_server", "signet.transports.stdio", "signet.upstream.http", "signet.upstream.caching",
     "signet.toolsets.boj.tools", "signet.toolsets.boj.sandbox.api", "signet.toolsets.boj_explore.tools",

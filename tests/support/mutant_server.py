@@ -17,12 +17,12 @@ from typing import Any
 from msgspec.structs import replace
 
 import misbehaving_server
-from signet.app import open_journal, open_log
+from signet.app import open_journal
 from signet.kernel.pipeline import Observer, Pipeline
 from signet.kernel.protocol import Identity
 from signet.kernel.server import Server
 from signet.runs import open_run
-from signet.settings.model import Settings
+from signet.settings.model import Settings, open_log
 
 
 def none() -> None:

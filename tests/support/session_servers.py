@@ -13,7 +13,6 @@ import aiohttp
 
 from processes import PATIENCE_S
 from signet.app import build_server
-from signet.configuration.reading import read_settings
 from signet.kernel.caller import Principal
 from signet.kernel.channel import ClientChannel
 from signet.kernel.errors import Code, Fault
@@ -22,6 +21,7 @@ from signet.kernel.relay import Answered, Handler, RpcRequest
 from signet.kernel.server import QUIET_CONTEXT, Server
 from signet.kernel.wire import Frame, Reply, encode, success
 from signet.mcp.event_stream import EventParser
+from signet.settings.reading import read_settings
 from signet.transports.guard import Guard
 from signet.transports.http_server import HttpServer
 from signet.transports.listening import bind

@@ -10,10 +10,10 @@ from typing import Any, Self
 
 from processes import PATIENCE_S
 from signet.mcp.link import Link, Outgoing
-from signet.mcp.spec import ServerSpec
 from signet.relay.recording_link import RecordingLink
 from signet.relay.tape import TapeWriter
 from signet.relay.tape_link import TapeLink
+from signet.settings.server_spec import ServerSpec
 
 MODERN = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",

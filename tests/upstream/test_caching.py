@@ -33,12 +33,11 @@ from boj_harness import (
     serving_boj,
 )
 from processes import PATIENCE_S, Pipe
-from signet.app import open_log
 from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 from signet.kernel.waiting import Waiting
 from signet.runs import LiveRun
-from signet.settings.model import Settings
+from signet.settings.model import Settings, open_log
 from signet.toolsets.boj import BojSettings, interval_s
 from signet.toolsets.boj.tools import may_cache
 from signet.upstream.caching import CachingUpstream

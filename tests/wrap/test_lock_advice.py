@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 from door_calls import INITIALIZE, rpc
 from processes import PATIENCE_S, ROOT, SIGNET, clean_env
-from signet.mcp.spec import ServerSpec
 from signet.relay.spec_secrets import lock_words
+from signet.settings.server_spec import ServerSpec
 
 CHANGING = ROOT / "tests/lock/changing_server.py"
 SERVER = f"""

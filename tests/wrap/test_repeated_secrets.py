@@ -20,8 +20,8 @@ from msgspec.structs import replace
 from door_calls import rpc
 from processes import PATIENCE_S, SIGNET, clean_env, piping, serving_command
 from signet.lock.file import Lock, read_lock, write_lock
-from signet.mcp.spec import ServerSpec
 from signet.relay.spec_secrets import echoed_secrets
+from signet.settings.server_spec import ServerSpec
 
 BEARER = 'b3ar/er"+token=='
 API_KEY = "0p3rator-key"

@@ -17,9 +17,9 @@ import pytest
 
 from processes import PATIENCE_S, ROOT
 from signet.mcp.link import LinkError
-from signet.mcp.spec import ServerSpec
 from signet.relay.recording_link import RecordingLink
 from signet.relay.tape import TapeWriter, read_label
+from signet.settings.server_spec import ServerSpec
 from tape_harness import SPEC, Client, PlayedServer, lines, record, replay, talk_to
 
 CANARY = "canary-4f9a/2b7=c1"

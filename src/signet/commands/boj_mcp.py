@@ -57,7 +57,7 @@ def _settings(program: Parser, args: argparse.Namespace) -> Settings:
 
 def _build(settings: Settings) -> Server:
     from signet.app import build_server, resolve
-    from signet.configuration.reading import log_ignored
+    from signet.settings.reading import log_ignored
 
     log_ignored(settings, os.environ, NAME)
     # Spec 3's results are structured JSON, and its clients may read them from the text.

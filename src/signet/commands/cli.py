@@ -213,9 +213,9 @@ def _toolsets_text() -> str:
 def settings_of_command(args: argparse.Namespace) -> Settings:
     """Return the settings of a command, resolved; the servers keep a journal unless they are told not to."""
     from signet.app import JOURNALS, resolve
-    from signet.configuration.reading import read_settings
-    from signet.configuration.values import join_targets
+    from signet.settings.file import join_targets
     from signet.settings.names import known_settings
+    from signet.settings.reading import read_settings
 
     known = known_settings()
     flags = {name: value for name, value in vars(args).items() if name in known}
@@ -242,7 +242,7 @@ def _named_servers(args: argparse.Namespace) -> list[str]:
     command = getattr(args, "server_command", None)
     if not command:
         return []
-    from signet.relay.server_name import default_name
+    from signet.settings.server_name import default_name
 
     return [default_name(command)]
 
@@ -305,8 +305,8 @@ def _caller_settings(args: argparse.Namespace) -> Settings:
     """Return the settings of `tools` and `call`; raise UsageError for flags that a running server cannot obey."""
     if args.url is None:
         return settings_of_command(args)
-    from signet.configuration.reading import read_settings
     from signet.settings.names import known_settings
+    from signet.settings.reading import read_settings
     from signet.settings.usage import UsageError
 
     given = {name: value for name, value in vars(args).items() if name in known_settings() and value is not None}

@@ -9,9 +9,9 @@ from typing import Any, Final
 import msgspec
 
 from signet.app import JOURNALS
-from signet.configuration.reading import read_configuration
-from signet.configuration.wrapping import with_servers_of_file
 from signet.settings.names import known_settings, process_settings
+from signet.settings.reading import read_configuration
+from signet.settings.servers import with_servers_of_file
 from signet.settings.shown import shown_settings
 
 from .arguments import TOOLSET_FLAGS, Parser, add_settings

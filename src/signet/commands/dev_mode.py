@@ -24,8 +24,8 @@ def supervise(command: str, args: Namespace) -> int | None:
 
 def wants_dev(flag: bool | None, config: str | None = None) -> bool:  # noqa: FBT001 - it is the flag
     """Return whether flag, variable or file ask for development mode, before anything of the user's is loaded."""
-    from signet.configuration.file import FILE, find_file
-    from signet.settings.names import PREFIX, known_settings
+    from signet.settings.file import find_file
+    from signet.settings.names import FILE, PREFIX, known_settings
     from signet.settings.usage import UsageError
 
     text = os.environ.get(f"{PREFIX}DEV", "")

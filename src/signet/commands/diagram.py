@@ -10,8 +10,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from signet.configuration.reading import read_settings
 from signet.settings.model import Settings
+from signet.settings.reading import read_settings
 from signet.settings.usage import UsageError
 from signet.system.files import replacing
 

@@ -9,8 +9,8 @@ import subprocess
 from typing import Final
 
 from signet.advice import advise
-from signet.configuration.reading import read_settings
 from signet.engines.assets import PACKED, PINS, checkout, data_folder, find_assets
+from signet.settings.reading import read_settings
 from signet.settings.usage import UsageError
 
 from .arguments import Parser, add_settings

@@ -53,8 +53,9 @@ def _settings(program: Parser, args: argparse.Namespace) -> Settings:
 
 
 def _build(settings: Settings) -> Server:
-    from signet.app import build_server, open_log, resolve
-    from signet.configuration.reading import log_ignored
+    from signet.app import build_server, resolve
+    from signet.settings.model import open_log
+    from signet.settings.reading import log_ignored
     from signet.system.logs import INFO
 
     log_ignored(settings, os.environ, NAME)

@@ -14,12 +14,12 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from signet import __version__
-from signet.app import build_app, check, open_log
+from signet.app import build_app, check
 from signet.kernel.errors import place_of
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Toolbox
 from signet.settings.fields import split_list
-from signet.settings.model import Settings
+from signet.settings.model import Settings, open_log
 from signet.settings.usage import UsageError
 from signet.system.logs import INFO, WARN, Log
 from signet.team.access import check_access, is_protected, open_public_url, refuse_open_door

@@ -58,7 +58,7 @@ def run_stdio(read_settings: Callable[[], Settings], build: Callable[[Settings],
     with while_starting():
         # Targets are imported here, and may print, or ask for input.
         settings = read_settings()
-        from signet.observers import open_log
+        from signet.settings.model import open_log
         from signet.team.exchanges import open_exchange_log
         from signet.transports.stdio import serve
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from signet.advice import advise
-from signet.configuration.reading import read_settings
 from signet.kernel.caller import CALL_ALL
+from signet.settings.reading import read_settings
 from signet.settings.usage import UsageError
 
 from .arguments import Parser, add_settings

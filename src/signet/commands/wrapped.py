@@ -14,9 +14,9 @@ from signet.kernel.errors import Fault
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import Server
 from signet.kernel.tools import Toolbox
-from signet.mcp.spec import ServerSpec, Wrapping
-from signet.relay.server_name import default_name
 from signet.settings.model import Settings
+from signet.settings.server_name import default_name
+from signet.settings.server_spec import ServerSpec, Wrapping
 from signet.settings.usage import UsageError
 
 __all__ = ["KnownTools", "known_tools", "learn", "spec_of", "variables_of", "with_command"]
@@ -52,7 +52,7 @@ def variables_of(given: Iterable[str]) -> tuple[tuple[str, str], ...]:
     Raises:
         UsageError: a variable is not set, or has no name; no error repeats a value.
     """
-    from signet.configuration.servers import read_variables
+    from signet.settings.servers import read_variables
 
     try:
         return read_variables(given, os.environ)
@@ -62,7 +62,7 @@ def variables_of(given: Iterable[str]) -> tuple[tuple[str, str], ...]:
 
 def with_command(settings: Settings, args: argparse.Namespace) -> Settings:
     """Return settings that serve the server behind `--` alone, where one is named, else those of `signet.toml` too."""
-    from signet.configuration.wrapping import with_servers, with_servers_of_file
+    from signet.settings.servers import with_servers, with_servers_of_file
 
     spec = spec_of(args)
     if spec is None:

@@ -11,7 +11,7 @@ from signet.kernel.errors import INTERNAL
 from signet.kernel.wire import failure
 from signet.mcp.link import LinkError, Outgoing
 from signet.mcp.messages import error_object, outline_of, response
-from signet.mcp.spec import ServerSpec
+from signet.settings.server_spec import ServerSpec
 from signet.upstream.child_environment import child_environment
 
 from .child_process import MAX_LINE_BYTES, ChildProcess

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
@@ -16,6 +15,7 @@ from signet.kernel.schemas import Bundle, Contract, ToolIO
 from signet.kernel.tools import Tool
 from signet.kernel.wire import encode
 from signet.mcp.messages import members, on_one_line
+from signet.settings.server_name import plain_slug
 
 __all__ = [
     "Flaws",
@@ -25,7 +25,6 @@ __all__ = [
     "name_of",
     "nearest_of",
     "over_budget",
-    "plain_slug",
     "slug_for",
     "with_prefix",
 ]
@@ -40,7 +39,6 @@ MAX_NEAR: Final = 2
 MAX_SHOWN: Final = 10
 HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 ANYTHING: Final = Raw(b'{"type":"object"}')
-ODD: Final = re.compile(r"[^a-z0-9_.]+")
 
 WAY: Final = "--validation {}=off of wrap, or validation in signet.toml, serves it"
 SIDES: Final = (("input", "inputSchema"), ("output", "outputSchema"))
@@ -219,11 +217,6 @@ def _text(parts: Mapping[str, Raw], key: str) -> str:
 def _annotations(parts: Mapping[str, Raw]) -> dict[str, bool]:
     given = members(parts.get("annotations"))
     return {hint: bytes(given[hint]) == b"true" for hint in HINTS if hint in given}
-
-
-def plain_slug(name: str) -> str:
-    """Return the slug of a name that no other has: lower case, other characters as `_`."""
-    return ODD.sub("_", name.lower()).strip("._") or "tool"
 
 
 def slug_for(name: str, taken: set[str]) -> str:

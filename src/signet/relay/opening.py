@@ -16,7 +16,7 @@ from signet.kernel.tools import Toolbox
 from signet.lock.file import Lock, LockedServer, LockError, read_lock
 from signet.lock.policy import Judgement, Note, judge, parse_policy
 from signet.mcp.link import Link
-from signet.mcp.spec import ServerSpec, Wrapping
+from signet.settings.server_spec import ServerSpec, Wrapping
 from signet.system.recording_redactor import TEXT_REMOVED
 from signet.system.redaction import SecretRedactor
 

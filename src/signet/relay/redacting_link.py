@@ -14,7 +14,7 @@ from msgspec import Raw
 
 from signet.mcp.link import Link
 from signet.mcp.snapshot import KINDS, Snapshot
-from signet.mcp.spec import ServerSpec
+from signet.settings.server_spec import ServerSpec
 from signet.system.redaction import SecretRedactor
 
 from .spec_secrets import echoed_secrets

@@ -23,7 +23,7 @@ from signet.kernel.wire import ProtocolError
 from signet.lock.entries import read_entry
 from signet.mcp.blocking import HttpTransport, McpClient, StdioTransport
 from signet.mcp.snapshot import KINDS, Snapshot, check_names, compact, name_of
-from signet.mcp.spec import ServerSpec
+from signet.settings.server_spec import ServerSpec
 from signet.system.text import visible
 from signet.upstream.child_environment import child_environment
 from signet.upstream.server_process import ServerProcess

@@ -24,7 +24,7 @@ import msgspec
 
 from signet import __version__
 from signet.mcp.link import LinkError
-from signet.mcp.spec import ServerSpec
+from signet.settings.server_spec import ServerSpec
 from signet.system.files import append_lines, lock, make_private_folders, open_private, read_regular, replacing
 from signet.system.recording_redactor import RecordingRedactor
 

@@ -22,7 +22,7 @@ from signet.mcp.link import Link, LinkError
 from signet.mcp.negotiation import CALLERS, Introduction, introduce
 from signet.mcp.session import Answer, ClientSession, Hooks, LostError, PendingRequest
 from signet.mcp.snapshot import Snapshot
-from signet.mcp.spec import ServerSpec
+from signet.settings.server_spec import ServerSpec
 
 from .attribution import holder_of, session_of
 from .blocking import BeingCompared, Blocked, check_lock

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Self
 import msgspec
 
 from signet.kernel.toolset import Toolset
+from signet.system.logs import Log
 
 from .catalogue import default_toolsets, find_toolset, load_toolsets, registered
 from .fields import Given, split_list
@@ -31,7 +32,7 @@ from .providers import provider
 from .toolset_settings import IncompleteSettings, build_settings, change_settings, recordable, secret_texts
 from .usage import UsageError
 
-__all__ = ["EnabledToolset", "Settings"]
+__all__ = ["EnabledToolset", "Settings", "open_log"]
 
 
 class EnabledToolset(NamedTuple):
@@ -155,3 +156,14 @@ class Settings(ProcessSettings, frozen=True, kw_only=True, forbid_unknown_fields
     def host_names(self) -> frozenset[str]:
         """Return the host names to answer to beside the loopback ones."""
         return frozenset(name.lower() for name in split_list(self.allowed_hosts))
+
+
+def open_log(settings: Settings, name: str = "signet") -> Log:
+    """Return the log that the settings describe; raise UsageError if its filter cannot be read."""
+    # An access log is written, whatever the filter is for the rest.
+    directives = f"access=info,{settings.log}" if settings.access_log else settings.log
+    as_json = settings.log_format == "json"
+    try:
+        return Log(name, directives, lenient=settings.log_lenient, secrets=settings.secrets(), as_json=as_json)
+    except ValueError as error:
+        raise UsageError(str(error)) from None

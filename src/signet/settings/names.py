@@ -20,9 +20,11 @@ from .process import ProcessSettings
 from .usage import UsageError
 
 __all__ = [
+    "FILE",
     "FILE_SUFFIX",
     "NOTHING",
     "PREFIX",
+    "TOOLSETS_KEY",
     "find_setting",
     "flat_name",
     "given_settings",
@@ -42,6 +44,10 @@ PREFIX: Final = "SIGNET_"
 """How the variables of the process begin."""
 FILE_SUFFIX: Final = "_FILE"
 """The end of a variable that names the file of a secret, behind the variable of the secret itself."""
+FILE: Final = "signet.toml"
+"""The file of settings in the working folder, where no other is named."""
+TOOLSETS_KEY: Final = "toolsets"
+"""The setting that decides which others there are."""
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 TABLES: Final = ("by_toolset", "launch", "limits", "origins", "wrapping")
 """The fields that no flag and no variable sets."""

@@ -13,7 +13,7 @@ from msgspec import Meta
 from .fields import setting
 
 if TYPE_CHECKING:
-    from signet.mcp.spec import Wrapping
+    from signet.settings.server_spec import Wrapping
 
 __all__ = ["DEFAULT_SCOPES", "ProcessSettings"]
 

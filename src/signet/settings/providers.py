@@ -12,6 +12,10 @@ PROVIDERS: Final = {
     "target": "signet.authoring.target:load_target",
     "target.forms": "signet.authoring.target:FORMS",
     "document": "signet.openapi.toolset:open_target",
+    "documents": "signet.openapi.servers_of_file:open_documents",
+    "limits": "signet.operations.limits.table:read_limits",
+    "limits.foreign": "signet.operations.limits.table:names_of_no_toolset",
+    "server.label": "signet.relay.tape:LABEL",
     "server.secrets": "signet.relay.spec_secrets:secrets_of",
 }
 

@@ -166,7 +166,7 @@ def read_variables(folder: str, target: str) -> dict[str, str]:
     Raises:
         UsageError: the target cannot be loaded, or a setting cannot be used.
     """
-    from signet.configuration.reading import read_configuration
+    from signet.settings.reading import read_configuration
 
     file = os.path.join(folder, FILE)
     flags = {"toolsets": target, "config": file if os.path.exists(file) else os.devnull}

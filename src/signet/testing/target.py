@@ -89,8 +89,7 @@ def find_target(folder: str, given: Sequence[str] = ()) -> str:
 
 def _toolsets_of(folder: str) -> list[str]:
     """Return the toolsets that `signet.toml` names."""
-    from signet.configuration.file import find_file
-    from signet.configuration.values import read_toolsets
+    from signet.settings.file import find_file, read_toolsets
 
     path = os.path.join(folder, FILE)
     file = find_file({}, {"config": path}) if os.path.exists(path) else None

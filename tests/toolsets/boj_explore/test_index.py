@@ -17,12 +17,11 @@ import pytest
 
 from boj_harness import BojHarness, boj_sandbox
 from processes import PATIENCE_S, serving
-from signet.app import open_log
 from signet.kernel.errors import Fault
 from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 from signet.runs import open_run
-from signet.settings.model import Settings
+from signet.settings.model import Settings, open_log
 from signet.system.files import user_cache
 from signet.toolsets.boj.models import MetadataEntry
 from signet.toolsets.boj_explore import crawl, lists, store

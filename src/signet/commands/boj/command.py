@@ -192,8 +192,8 @@ def _add_upstream(command: Parser, *more: str) -> None:
 
 
 def _settings(args: argparse.Namespace) -> Settings:
-    from signet.configuration.reading import read_settings
     from signet.settings.names import known_settings
+    from signet.settings.reading import read_settings
 
     flags = {name: value for name, value in vars(args).items() if name in known_settings()}
     return read_settings(os.environ, {**flags, "toolsets": "boj,boj-explore"})

@@ -21,16 +21,16 @@ from signet.commands.arguments import TOOLSET_FLAGS, Parser, add_server_command,
 from signet.commands.ending import leave
 from signet.commands.terminal import replace_unencodable, write, write_json
 from signet.commands.wrapped import spec_of
-from signet.configuration.reading import read_settings
-from signet.configuration.servers import servers_of
-from signet.configuration.values import join_targets
 from signet.kernel.schemas import SchemaRegistry
 from signet.lock.file import DEFAULT_PATH
-from signet.mcp.spec import ServerSpec
 from signet.settings.catalogue import loaded_files
 from signet.settings.fields import split_list
+from signet.settings.file import join_targets
 from signet.settings.model import EnabledToolset, Settings
 from signet.settings.names import known_settings
+from signet.settings.reading import read_settings
+from signet.settings.server_spec import ServerSpec
+from signet.settings.servers import servers_of
 from signet.settings.usage import UsageError
 from signet.system.files import replacing
 from signet.transports.pipes import stdout_kept

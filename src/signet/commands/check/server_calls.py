@@ -18,10 +18,10 @@ from signet.commands.wrapped import learn
 from signet.kernel.errors import Code
 from signet.kernel.outcome import Outcome
 from signet.kernel.schemas import schema_of
-from signet.mcp.spec import ServerSpec, Wrapping
 from signet.proofs.examples import example_of
 from signet.relay.listing import Listed
 from signet.settings.model import Settings
+from signet.settings.server_spec import ServerSpec, Wrapping
 
 from .result import CheckResult, Subject
 from .servers import CheckedServer, check_server

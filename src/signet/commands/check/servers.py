@@ -28,10 +28,10 @@ from signet.lock.comparison import EntryChange
 from signet.lock.file import LockError, read_lock
 from signet.lock.policy import LockPolicy, describe, is_blocked
 from signet.mcp.snapshot import Snapshot
-from signet.mcp.spec import ServerSpec
 from signet.proofs.changes import compare_snapshots
 from signet.relay.listing import Listed, Terms, list_tools
 from signet.relay.server_snapshot import SnapshotError
+from signet.settings.server_spec import ServerSpec
 from signet.system.secret_shapes import find_secrets
 from signet.system.text import hidden_characters
 

@@ -14,8 +14,6 @@ from typing import Any, Final
 from signet import __version__
 from signet.advice import advise
 from signet.app import JOURNALS, open_toolbox, resolve
-from signet.configuration.reading import read_configuration
-from signet.configuration.wrapping import with_servers_of_file
 from signet.installation import (
     DISTRIBUTION,
     EXTRAS,
@@ -29,6 +27,8 @@ from signet.settings.catalogue import TOOLSETS, find_toolset
 from signet.settings.fields import Given
 from signet.settings.model import EnabledToolset, Settings
 from signet.settings.names import PREFIX, known_settings, variable_of
+from signet.settings.reading import read_configuration
+from signet.settings.servers import with_servers_of_file
 from signet.settings.usage import UsageError
 
 from .reach import reach_checks

@@ -16,10 +16,10 @@ from signet import __version__
 from signet.commands.arguments import TOOLSET_FLAGS, Parser, add_settings
 from signet.commands.ending import leave
 from signet.commands.terminal import replace_unencodable, table, write, write_json
-from signet.configuration.reading import read_configuration
 from signet.kernel.checkup import Check, Finding, State, note, trouble
 from signet.settings.fields import Given
 from signet.settings.names import PREFIX, known_settings, variable_of
+from signet.settings.reading import read_configuration
 from signet.settings.usage import UsageError
 from signet.system.redaction import SecretRedactor, redact_user_info
 from signet.system.text import printable

@@ -8,14 +8,14 @@ from functools import partial
 from typing import Final
 
 from signet.advice import advise
-from signet.configuration.servers import servers_of
 from signet.kernel.checkup import REACHABLE, Check, Finding, ok, trouble
 from signet.mcp.link import LinkError
 from signet.mcp.snapshot import Snapshot
-from signet.mcp.spec import ServerSpec
 from signet.relay.server_snapshot import SnapshotError, take_snapshot
 from signet.relay.tape_reader import TapeReader
 from signet.settings.model import Settings
+from signet.settings.server_spec import ServerSpec
+from signet.settings.servers import servers_of
 
 __all__ = ["read_server", "server_checks"]
 

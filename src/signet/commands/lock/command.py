@@ -16,9 +16,9 @@ from signet.lock.comparison import EntryChange
 from signet.lock.file import Lock, LockedServer, LockError, changing_lock, read_lock, write_lock
 from signet.lock.policy import word_of
 from signet.mcp.snapshot import INSTRUCTIONS, KINDS, Snapshot, entries_of, name_of
-from signet.mcp.spec import ServerSpec
 from signet.proofs.changes import compare_snapshots
 from signet.relay.server_snapshot import SnapshotError, take_snapshot
+from signet.settings.server_spec import ServerSpec
 from signet.settings.usage import UsageError
 from signet.system.text import visible
 

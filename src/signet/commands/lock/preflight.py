@@ -11,9 +11,9 @@ from signet.lock.comparison import EntryChange
 from signet.lock.file import Lock, LockError, read_lock
 from signet.lock.policy import LockPolicy, describe, is_blocked, parse_policy
 from signet.mcp.snapshot import name_of
-from signet.mcp.spec import ServerSpec
 from signet.proofs.changes import compare_snapshots
 from signet.relay.server_snapshot import SnapshotError, take_snapshot
+from signet.settings.server_spec import ServerSpec
 from signet.settings.usage import UsageError
 from signet.system.text import visible
 

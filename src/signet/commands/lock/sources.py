@@ -12,15 +12,15 @@ from signet.advice import advise
 from signet.commands.arguments import Parser
 from signet.commands.terminal import say
 from signet.commands.wrapped import variables_of
-from signet.configuration.client_file import holds_client_servers, read_client_file
-from signet.configuration.file import find_file
-from signet.configuration.servers import CHOICES, NAME, read_header_file, read_servers
-from signet.configuration.variables import nearest
 from signet.lock.file import DEFAULT_PATH, LockError
-from signet.mcp.spec import ServerSpec
-from signet.relay.server_name import default_name
 from signet.relay.spec_secrets import lock_words
+from signet.settings.client_file import holds_client_servers, read_client_file
+from signet.settings.file import find_file
+from signet.settings.server_name import default_name
+from signet.settings.server_spec import ServerSpec
+from signet.settings.servers import CHOICES, NAME, read_header_file, read_servers
 from signet.settings.usage import UsageError
+from signet.settings.variables import nearest
 
 __all__ = ["add_lock_file", "add_sources", "advice_for", "read_specs", "say_why", "unwind_on_signals"]
 

@@ -90,9 +90,9 @@ def _number(text: str, least: float, most: float, words: str) -> float:
 def _find(args: argparse.Namespace) -> FoundProblem | None:
     """Return the problem that the arguments name; say why there is none."""
     from signet.commands.terminal import say
-    from signet.configuration.reading import read_settings
     from signet.kernel.errors import Fault
     from signet.settings.names import known_settings
+    from signet.settings.reading import read_settings
     from signet.settings.usage import UsageError
 
     from .problem import find_problem
@@ -133,7 +133,7 @@ def _new(args: argparse.Namespace) -> int:
 
 def _backend_flags(args: argparse.Namespace) -> list[str]:
     """Return the flags that say where problems come from, for another folder; a token is a secret and not repeated."""
-    from signet.configuration.file import find_file
+    from signet.settings.file import find_file
 
     if args.sandbox:
         return ["--sandbox"]

@@ -8,12 +8,12 @@ from typing import Final, TypeVar
 
 from msgspec import Struct
 
-from signet.app import open_log, resolve
+from signet.app import resolve
 from signet.kernel.errors import Code, Fault
 from signet.kernel.upstream import Upstream, UpstreamRequest
 from signet.runs import open_run
 from signet.settings.catalogue import find_toolset
-from signet.settings.model import Settings
+from signet.settings.model import Settings, open_log
 from signet.system.files import user_cache
 from signet.toolsets.oj import api
 from signet.toolsets.oj.judges import JUDGES, explained, not_resolved

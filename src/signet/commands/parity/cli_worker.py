@@ -20,9 +20,9 @@ from signet.commands.call import walk
 from signet.commands.call_arguments import read_object
 from signet.commands.terminal import show
 from signet.commands.wrapped import learn
-from signet.configuration.wrapping import with_servers_of_file
 from signet.kernel.server import Server
 from signet.settings.model import Settings
+from signet.settings.servers import with_servers_of_file
 from signet.transports.pipes import claim_stdout
 
 __all__ = ["main", "serve"]

@@ -25,7 +25,7 @@ from .engine import ProgressCallback, run_corpus
 from .report import OK, SAME, ParityReport, ReportRow
 
 if TYPE_CHECKING:
-    from signet.mcp.spec import ServerSpec
+    from signet.settings.server_spec import ServerSpec
 
 __all__ = ["add"]
 
@@ -106,9 +106,9 @@ def _run_servers(args: argparse.Namespace) -> int:
 def _specs(args: argparse.Namespace) -> tuple[ServerSpec, ...]:
     """Return the servers to call: that behind `--`, those of a file, or that of the tape itself."""
     from signet.commands.wrapped import spec_of
-    from signet.configuration.file import find_file
-    from signet.configuration.servers import read_servers
-    from signet.mcp.spec import ServerSpec
+    from signet.settings.file import find_file
+    from signet.settings.server_spec import ServerSpec
+    from signet.settings.servers import read_servers
 
     spec = spec_of(args)
     if spec is not None:

@@ -14,12 +14,12 @@ from typing import Any, Final
 from signet.commands.doctor.servers import read_server
 from signet.kernel.schemas import schema_of
 from signet.mcp.link import LinkError
-from signet.mcp.spec import ServerSpec
 from signet.proofs.examples import example_of
 from signet.relay.listing import Listed, Terms, list_tools
 from signet.relay.server_snapshot import SnapshotError
 from signet.relay.tape_reader import TapeReader
 from signet.settings.names import PREFIX
+from signet.settings.server_spec import ServerSpec
 from signet.settings.usage import UsageError
 
 from .corpus import CorpusCall

@@ -12,8 +12,8 @@ from signet.advice import advise
 from signet.commands.arguments import CALL_FLAGS, SERVE_FLAGS, Parser, add_settings
 from signet.commands.wrapped import variables_of
 from signet.lock.file import DEFAULT_PATH as LOCK_FILE
-from signet.mcp.spec import ServerSpec, Wrapping
-from signet.relay.server_name import default_name, plain_name
+from signet.settings.server_name import default_name, plain_name
+from signet.settings.server_spec import ServerSpec, Wrapping
 from signet.settings.usage import UsageError
 
 if TYPE_CHECKING:
@@ -141,9 +141,10 @@ def _run(args: argparse.Namespace) -> int:
 def _settings(args: argparse.Namespace) -> Settings:
     """Return the settings of the command; raise UsageError if they name no server, or more than one."""
     from signet.app import JOURNALS
-    from signet.configuration.reading import read_settings
-    from signet.configuration.wrapping import open_documents, with_servers
+    from signet.openapi.servers_of_file import open_documents
     from signet.settings.names import known_settings
+    from signet.settings.reading import read_settings
+    from signet.settings.servers import with_servers
 
     servers = _recorded(_servers(args), args.tape_record)
     open_documents(servers, os.environ)
@@ -211,7 +212,7 @@ def _servers(args: argparse.Namespace) -> tuple[ServerSpec, ...]:
     )
     if args.client_file is not None:
         return _of_client_file(args.client_file, common)
-    from signet.configuration.servers import read_header_file
+    from signet.settings.servers import read_header_file
 
     spec = replace(
         common,
@@ -249,7 +250,7 @@ def name_of_server(args: argparse.Namespace) -> str:
 
 
 def _of_client_file(path: str, common: ServerSpec) -> tuple[ServerSpec, ...]:
-    from signet.configuration.client_file import read_client_file
+    from signet.settings.client_file import read_client_file
 
     shared = {"era": common.era, "pool": common.pool, "validation": common.validation}
     return tuple(replace(one, **shared, env=(*one.env, *common.env)) for one in read_client_file(path))

@@ -10,8 +10,8 @@ import pytest
 
 from audit_logs import lines_in
 from processes import run, serving
-from signet.configuration.reading import read_configuration
 from signet.settings.names import known_settings, variable_of
+from signet.settings.reading import read_configuration
 from signet.settings.usage import UsageError
 
 SECRET = "a-secret-of-some-length"

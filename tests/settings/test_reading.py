@@ -13,10 +13,10 @@ from msgspec import Struct
 
 from own_toolsets import declared
 from processes import PATIENCE_S, ROOT, clean_env
-from signet.configuration.reading import Configuration, read_configuration
-from signet.configuration.variables import ignored_variables
 from signet.settings.catalogue import find_toolset
+from signet.settings.reading import Configuration, read_configuration
 from signet.settings.usage import UsageError
+from signet.settings.variables import ignored_variables
 
 
 def read(path: Path, text: str, flags: dict[str, Any] | None = None, **environ: str) -> Configuration:

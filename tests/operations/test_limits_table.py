@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from commands_in_process import run_here
-from signet.configuration.reading import read_configuration
 from signet.settings.model import Settings
+from signet.settings.reading import read_configuration
 from signet.settings.usage import UsageError
 
 WHOLE = """\

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from signet.configuration.file import find_file
+from signet.settings.file import find_file
 from signet.settings.usage import UsageError
 
 MIB = 1_048_576

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from signet.configuration.client_file import holds_client_servers, read_client_file
-from signet.configuration.file import find_file
-from signet.configuration.reading import read_settings
-from signet.configuration.servers import read_header_file, read_servers, servers_of
-from signet.mcp.spec import ServerSpec
+from signet.settings.client_file import holds_client_servers, read_client_file
+from signet.settings.file import find_file
+from signet.settings.reading import read_settings
+from signet.settings.server_spec import ServerSpec
+from signet.settings.servers import read_header_file, read_servers, servers_of
 from signet.settings.usage import UsageError
 
 FULL = """

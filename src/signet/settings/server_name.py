@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-__all__ = ["default_name", "plain_name"]
+__all__ = ["default_name", "plain_name", "plain_slug"]
 
 MAX_NAME_CHARS: Final = 60
+ODD: Final = re.compile(r"[^a-z0-9_.]+")
 MAX_WORDS: Final = 1_000
 MAX_SCRIPT_CHARS: Final = 4_096
 MAX_DEPTH: Final = 8
@@ -258,3 +259,8 @@ def _host(url: str) -> str:
         return urlsplit(url).hostname or ""
     except ValueError:
         return ""
+
+
+def plain_slug(name: str) -> str:
+    """Return the slug of a name that no other has: lower case, other characters as `_`."""
+    return ODD.sub("_", name.lower()).strip("._") or "tool"

@@ -6,14 +6,12 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from signet.operations.limits.policy import LimitError, read_policy
-from signet.relay.listing import plain_slug
 from signet.settings.catalogue import TOOLSETS, find_toolset
+from signet.settings.file import LIMITS, SERVERS, ConfigurationFile
+from signet.settings.server_name import plain_slug
 from signet.settings.shown import dotted
 from signet.settings.usage import UsageError
-
-from .file import ConfigurationFile
-from .values import LIMITS, SERVERS
-from .variables import nearest
+from signet.settings.variables import nearest
 
 __all__ = ["names_of_no_toolset", "read_limits"]
 

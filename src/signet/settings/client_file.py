@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from signet.clients.json_text import parse_json
-from signet.mcp.spec import ServerSpec
-from signet.relay.server_name import plain_name
+from signet.settings.server_name import plain_name
+from signet.settings.server_spec import ServerSpec
 from signet.settings.usage import UsageError
 from signet.system.files import open_regular
 

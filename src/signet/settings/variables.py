@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from signet.settings.names import PREFIX, is_address, known_settings, secret_file_variables
+from signet.settings.names import PREFIX, is_address, is_setting, known_settings, secret_file_variables
 
 __all__ = ["ignored_variables", "near", "nearest"]
 
@@ -20,15 +20,14 @@ INJECTED: Final = r"(?:^|_)(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT_\d+_(?:TCP
 def ignored_variables(environ: Mapping[str, str]) -> list[str]:
     """Return a sentence for each variable that begins as Signet's do and sets nothing; none repeats a value."""
     names = sorted(name for name in environ if name.startswith(PREFIX))
-    known = known_settings() if names else {}
     files = set(secret_file_variables(environ).values()) if names else set()
     told = []
     for name in names:
         if name in files:
             continue
         own = name.removeprefix(PREFIX).lower()
-        if own not in known:
-            documented = [word for word, field in known.items() if field.help]
+        if not is_setting(own):
+            documented = [word for word, field in known_settings().items() if field.help]
             question = "" if _is_injected(name, environ[name]) else _question(own, documented)
             told.append(f"{name[:MAX_NAME_CHARS]} is not a setting of Signet{question}")
         elif is_address(own, environ[name]):

@@ -1,6 +1,6 @@
 """Reading: flags over environment over `signet.toml` over defaults, with the origin of each value.
 
-find_file ── toolsets ── read_values ── Settings.read ── Settings
+config, toolsets ── file ── given_settings ── Settings
 """
 
 from __future__ import annotations
@@ -8,21 +8,18 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Collection, Mapping
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from signet.advice import advise
-from signet.app import open_log
-from signet.settings.catalogue import load_toolsets
-from signet.settings.fields import Given
-from signet.settings.model import Settings
-from signet.settings.names import NOTHING, find_setting, given_settings
-from signet.system.logs import WARN
+from .catalogue import load_toolsets
+from .fields import Given
+from .model import Settings, open_log
+from .names import FILE, NOTHING, PREFIX, TOOLSETS_KEY, find_setting, given_settings
+from .providers import provider
 
-from .file import ConfigurationFile, open_file
-from .values import LIMITS, SERVERS, TOOLSETS_KEY, names_others, read_toolsets, read_values
-from .variables import ignored_variables
+if TYPE_CHECKING:
+    from .file import ConfigurationFile
 
 __all__ = ["Configuration", "log_ignored", "read_configuration", "read_settings"]
 
@@ -77,17 +74,12 @@ def log_ignored(settings: Settings, environ: Mapping[str, str], program: str) ->
 
 
 def _log(settings: Settings, warnings: Mapping[str, str], program: str = "signet") -> None:
+    if not warnings:
+        return
+    from signet.system.logs import WARN
+
     for event, why in warnings.items():
         open_log(settings, program).line(WARN, "", event, why=why)
-
-
-def _open_documents(file: ConfigurationFile, environ: Mapping[str, str]) -> None:
-    """Open the OpenAPI documents among the servers of a file, so that their settings are known."""
-    from .servers import read_servers
-    from .wrapping import open_documents
-
-    # The variables and the headers of the other servers are needed only when they are started.
-    open_documents(read_servers(file, environ, is_replay=True), environ)
 
 
 def read_configuration(
@@ -101,34 +93,86 @@ def read_configuration(
 ) -> Configuration:
     """Return the settings with their origins; raise UsageError as `read_settings` does."""
     first = given_settings(environ, {name: flags.get(name) for name in FIRST}, names=FIRST)
-    file = open_file(first.get("config"), search=search)
-    values: dict[str, Given] = {}
-    is_chosen = TOOLSETS_KEY in first
-    if file is not None and not is_chosen and (chosen := read_toolsets(file)):
-        _find_modules_beside(file)
-        first |= chosen
-    # The settings of a target's toolsets are known when it is loaded.
-    load_toolsets(str(first[TOOLSETS_KEY].value) if TOOLSETS_KEY in first else "")
-    if file is not None:
-        if with_documents and SERVERS in file.table:
-            _open_documents(file, environ)
-        values = read_values(file, is_chosen=is_chosen)
+    file = _open_file(first.get("config"), search=search)
+    values: Mapping[str, Given] = NOTHING
+    if file is None:
+        _load(first)
+    else:
+        values = _read_values(file, environ, first, with_documents=with_documents)
     given = given_settings(environ, flags, file=values)
     settings = Settings.of_given(given, defaults)
     warnings = _warn_of(environ)
     if file is not None:
-        settings = replace(settings, config=file.path)
-        if LIMITS in file.table:
-            from .limits import read_limits
-
-            may_be_unknown = is_chosen and names_others(values)
-            settings = replace(settings, limits=read_limits(file, may_be_unknown=may_be_unknown, servers=servers))
-        secrets = [name for name, one in values.items() if _is_secret(name) and str(one.value).strip()]
-        if file.is_shared and secrets:
-            protect = advise("file.private", file=file.path)
-            warnings["file.shared"] = f"others can read {file.path}, which has {secrets[0]}: {protect}"
+        limits = _read_limits(file, values, servers, is_chosen=TOOLSETS_KEY in first)
+        settings = replace(settings, config=file.path, limits=limits)
+        warnings |= _warn_of_readers(file, values)
     settings = replace(settings, origins={name: one.source for name, one in given.items()})
     return Configuration(settings, given, warnings)
+
+
+def _open_file(named: Given | None, *, search: bool) -> ConfigurationFile | None:
+    """Return the file of settings; what reads it is loaded only if there is one."""
+    if named is None:
+        if not search:
+            return None
+        try:
+            os.lstat(FILE)
+        except FileNotFoundError:
+            return None
+        except OSError:
+            # The error is reported where the file is opened.
+            pass
+    from .file import open_file
+
+    return open_file(named, search=search)
+
+
+def _load(first: Mapping[str, Given]) -> None:
+    """Load the chosen toolsets: the settings of a target's toolsets are known when it is loaded."""
+    load_toolsets(str(first[TOOLSETS_KEY].value) if TOOLSETS_KEY in first else "")
+
+
+def _read_values(
+    file: ConfigurationFile, environ: Mapping[str, str], first: Mapping[str, Given], *, with_documents: bool
+) -> dict[str, Given]:
+    """Return the values of a file by flat names, with the toolsets loaded that it or the command line chooses."""
+    from .file import SERVERS, read_toolsets, read_values
+
+    chosen = {} if TOOLSETS_KEY in first else read_toolsets(file)
+    if chosen:
+        _find_modules_beside(file)
+    _load({**first, **chosen})
+    if with_documents and SERVERS in file.table:
+        from .servers import read_servers
+
+        # The variables and the headers of the other servers are needed only when they are started.
+        provider("documents")(read_servers(file, environ, is_replay=True), environ)
+    return read_values(file, is_chosen=TOOLSETS_KEY in first)
+
+
+def _read_limits(
+    file: ConfigurationFile, values: Mapping[str, Given], servers: Collection[str], *, is_chosen: bool
+) -> dict[str, Any]:
+    from .file import LIMITS, names_others
+
+    if LIMITS not in file.table:
+        return {}
+    may_be_unknown = is_chosen and names_others(values)
+    limits: dict[str, Any] = provider("limits")(file, may_be_unknown=may_be_unknown, servers=servers)
+    return limits
+
+
+def _warn_of_readers(file: ConfigurationFile, values: Mapping[str, Given]) -> dict[str, str]:
+    """Return one line if others can read a file that has secrets."""
+    if not file.is_shared:
+        return {}
+    secrets = [name for name, one in values.items() if _is_secret(name) and str(one.value).strip()]
+    if not secrets:
+        return {}
+    from signet.advice import advise
+
+    protect = advise("file.private", file=file.path)
+    return {"file.shared": f"others can read {file.path}, which has {secrets[0]}: {protect}"}
 
 
 def _is_secret(name: str) -> bool:
@@ -145,6 +189,10 @@ def _find_modules_beside(file: ConfigurationFile) -> None:
 
 def _warn_of(environ: Mapping[str, str]) -> dict[str, str]:
     """Return one line about the variables that set nothing, if there are any."""
+    if not [name for name in environ if name.startswith(PREFIX)]:
+        return {}
+    from .variables import ignored_variables
+
     ignored = ignored_variables(environ)
     if not ignored:
         return {}

@@ -7,17 +7,19 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from signet.mcp.spec import ServerSpec
-from signet.settings.model import Settings
-from signet.settings.usage import UsageError
+from msgspec.structs import replace
+
 from signet.system.files import read_regular
 from signet.system.secret_shapes import is_token
 
-from .file import ConfigurationFile, find_file
-from .values import SERVERS
+from .file import SERVERS, ConfigurationFile, find_file
+from .model import Settings
+from .providers import provider
+from .server_spec import RECORDED_SERVERS, ServerSpec, Wrapping
+from .usage import UsageError
 from .variables import nearest
 
-__all__ = ["read_header_file", "read_servers", "read_variables", "servers_of"]
+__all__ = ["read_header_file", "read_servers", "read_variables", "servers_of", "with_servers", "with_servers_of_file"]
 
 NAME: Final = re.compile(r"[a-z0-9_-]{1,60}")
 VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,200}")
@@ -239,3 +241,58 @@ READERS: Final[dict[str, Callable[[_Table, Mapping[str, str]], Any]]] = {
 }
 KEYS: Final = (*READERS, "args")
 """The keys of a table."""
+
+
+def with_servers(settings: Settings, wrapping: Wrapping) -> Settings:
+    """Return settings that serve some servers, beside the toolsets that they name; documents are open already.
+
+    Raises:
+        UsageError: there is more than one process.
+    """
+    relayed = tuple(one for one in wrapping.servers if not one.openapi)
+    names = [settings.toolsets] if settings.toolsets else []
+    names += [one.name for one in wrapping.servers if one.openapi]
+    if settings.record or settings.replay:
+        relayed = tuple(_on_tape(one, settings) for one in relayed)
+    if relayed and settings.workers > 1:
+        raise UsageError("wrapped servers are served by one process: leave --workers out")
+    return replace(
+        settings,
+        toolsets=",".join(names),
+        wrapping=replace(wrapping, servers=relayed, limited=_limited(settings)) if relayed else None,
+    )
+
+
+def _limited(settings: Settings) -> tuple[str, ...]:
+    """Return the tools with limits that are of no toolset."""
+    if not settings.limits:
+        return ()
+    names: tuple[str, ...] = provider("limits.foreign")(settings.limits)
+    return names
+
+
+def with_servers_of_file(settings: Settings, *, is_private: bool) -> Settings:
+    """Return settings that serve the servers of `signet.toml` too, if it names any."""
+    servers = servers_of(settings)
+    if not servers:
+        return settings
+    return with_servers(settings, Wrapping(servers=servers, prefixed=True, is_private=is_private))
+
+
+def _on_tape(spec: ServerSpec, settings: Settings) -> ServerSpec:
+    """Return a server that is recorded into, or played from, the folder of a recording; a tape of its own is played.
+
+    Raises:
+        UsageError: the recording that is to be played has no such server.
+    """
+    if spec.tape or spec.record:
+        return spec
+    folder = os.path.join(settings.replay or settings.record or "", RECORDED_SERVERS, spec.name)
+    if not settings.replay:
+        return replace(spec, record=folder)
+    if not os.path.lexists(os.path.join(folder, provider("server.label"))):
+        raise UsageError(
+            f"{settings.replay} has no recording of the server '{spec.name}', and a replay does not start it: record "
+            f'it with --record, or name a tape of it with tape = "FOLDER" in [servers.{spec.name}]'
+        )
+    return replace(spec, tape=folder, command=(), url="")

@@ -1,1 +1,0 @@
-"""The configuration: settings from flags, environment and `signet.toml`, each with its origin."""
