@@ -11,10 +11,11 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, cast
 from urllib.parse import urlsplit
 
 from bench.contenders import PORT, Contender
-from signet.upstream.server_process import LISTENING, ServerProcess
+from signet.upstream.server_process import LISTENING
 
 __all__ = [
     "ALLOCATOR",
@@ -103,12 +104,25 @@ def spawned(command: Sequence[str], core: int | None) -> Iterator[Child]:
         with pinned(core), log.open("wb") as stderr:
             env = environment(home)
             begun = time.perf_counter()
-            server = ServerProcess(command, env, cwd=home, stderr=stderr)
+            pipe = subprocess.PIPE
+            process = subprocess.Popen(list(command), stdin=pipe, stdout=pipe, stderr=stderr, env=env, cwd=home)
         try:
-            yield Child(server.process, begun, log)
+            yield Child(process, begun, log)
         finally:
-            server.end(by_signal=True)
-            server.close(STOP_S)
+            _stop(process)
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """End a child, by SIGKILL if it does not heed SIGTERM, and close its pipes."""
+    with contextlib.suppress(OSError):
+        cast("IO[bytes]", process.stdin).close()
+    process.terminate()
+    try:
+        process.wait(STOP_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    cast("IO[bytes]", process.stdout).close()
 
 
 @contextlib.contextmanager

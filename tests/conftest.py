@@ -58,7 +58,7 @@ settings.load_profile("ci" if IN_CI else "desk")
 SLOW_FILES = (
     "wrap/test_sdk_pairings.py", "wrap/test_wrapped_conformance.py", "wrap/test_servers.py",
     "wrap/test_relay_matrix.py",
-    "wrap/test_hostile_servers.py", "relay/test_child_process.py",
+    "wrap/test_hostile_servers.py", "system/test_line_process.py",
     "tests/test_parity.py", "real/test_openapi.py", "operations/test_bank_pace.py", "tests/test_boj_commands.py",
     "console/test_every_view.py", "toolsets/oj/test_convert.py", "transports/test_supervisor.py", "check/test_check.py",
     "real/test_drop_in_servers.py", "operations/test_redis_store.py", "console/test_diagram.py",

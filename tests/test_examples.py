@@ -18,8 +18,8 @@ from commands_in_process import signet_here
 from processes import BIN, FIRST_AND_LAST_DOOR, PATIENCE_S, ROOT, SIGNET, Server, clean_env, serving, serving_command
 from signet.commands.cli import parser
 from signet.commands.oj import judging
-from signet.commands.oj.program_run import run_program
 from signet.settings.catalogue import TOOLSETS, find_toolset
+from signet.system.piped_process import run_to_end
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 REFERENCE = (ROOT / "docs/reference.md").read_text(encoding="utf-8")
@@ -133,7 +133,7 @@ def drawn_files(folder: Path, words: list[str]) -> list[str]:
 def run(folder: Path, words: list[str], environ: dict[str, str]) -> subprocess.CompletedProcess[bytes]:
     """Run a command that ends by itself, or with its input; solutions have more time than the problem states."""
     if words[0] == SIGNET and words[1] in HERE:
-        with mock.patch.object(judging, "run_program", lambda *given: run_program(*given[:2], PATIENCE_S)):
+        with mock.patch.object(judging, "run_to_end", lambda *given, **_: run_to_end(*given, limit_s=PATIENCE_S)):
             return signet_here(folder, *words[1:], environ=environ)
     return subprocess.run(
         words, input=PING, cwd=folder, env=environ, capture_output=True, timeout=PATIENCE_S, check=False

@@ -16,10 +16,10 @@ import pytest
 from commands_in_process import signet_here
 from oj_harness import OjHarness, oj_sandbox
 from processes import PATIENCE_S, ROOT, SIGNET, clean_env
-from signet.commands.oj import program_run
 from signet.commands.oj.new import STUBS
 from signet.commands.oj.show import LIMIT_LINE
 from signet.commands.oj.verdict import difference, is_right
+from signet.system.piped_process import run_to_end
 from upstream_harness import DIRECT
 
 BELLS = "atcoder:abc901_a"
@@ -84,8 +84,9 @@ def test_a_slow_program_is_ended_with_all_that_it_started(judge: OjHarness, home
     script = f"import subprocess, time\nsubprocess.Popen(['sleep', '1000'], pass_fds=({write},))\ntime.sleep(1000)\n"
     env = clean_env({**DIRECT, "OJ_BASE_URL": judge.url, "XDG_CACHE_HOME": str(home)})
     runner = (
-        "import sys\nfrom signet.commands.oj import program_run as p\n"
-        f"p.subprocess.Popen = __import__('functools').partial(p.subprocess.Popen, pass_fds=({write},))\n"
+        "import sys\nfrom signet.system import processes as p\n"
+        "start = p.subprocess.Popen\n"
+        f"p.subprocess.Popen = lambda *a, **k: start(*a, **{{**k, 'pass_fds': ({write},)}})\n"
         "from signet.commands.cli import main\nsys.exit(main(sys.argv[1:]))\n"
     )
     words = ["oj", "test", BELLS, "--time-limit", "0.5", *program(tmp_path, script)]
@@ -130,17 +131,16 @@ def test_what_a_failing_program_wrote_about_it_is_shown_without_its_controls(
     assert "  | sad\\u001b[31m story" in done.stdout.splitlines()
 
 
-def test_a_program_that_prints_without_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(program_run, "MAX_OUTPUT_BYTES", 100_000)
+def test_a_program_that_prints_without_end_is_ended(tmp_path: Path) -> None:
     words = program(tmp_path, "while True: print('x' * 1000)\n")[1:]
 
-    run = program_run.run_program(words, b"", PATIENCE_S)
+    run = run_to_end(words, limit_s=PATIENCE_S, max_output_bytes=100_000)
 
     assert (run.is_endless, run.is_late, len(run.output)) == (True, False, 100_000)
 
 
 def test_a_program_need_not_read_its_input(tmp_path: Path) -> None:
-    run = program_run.run_program(program(tmp_path, "print(1)\n")[1:], b"x" * 5_000_000, PATIENCE_S)
+    run = run_to_end(program(tmp_path, "print(1)\n")[1:], b"x" * 5_000_000, limit_s=PATIENCE_S)
 
     assert (run.output, run.status) == (b"1\n", 0)
 

@@ -74,11 +74,11 @@ WEB_OUT = [
 ]
 DOORS = {
     "stdio": (
-        ["transports.stdio", "kernel.lines", "transports.stdio", *ENGINE],
+        ["transports.stdio", "system.lines", "transports.stdio", *ENGINE],
         ["kernel.protocol", "kernel.wire", "transports.stdio", "transports.pipes"],
     ),
     "stdio, with an event loop": (
-        ["transports.conversation", "kernel.lines", "transports.conversation", *ENGINE],
+        ["transports.conversation", "system.lines", "transports.conversation", *ENGINE],
         ["kernel.protocol", "kernel.wire", "transports.conversation", "transports.pipes"],
     ),
     "/mcp": (

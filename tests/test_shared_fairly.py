@@ -51,7 +51,7 @@ ALONE = {
     "operations/telemetry/otlp_metrics.py": "one thread of a process",
     "operations/telemetry/tracing.py": "one thread at the end of a process",
     "proofs/places.py": "a thread for each place, which has a name",
-    "system/child.py": "the children of places, which have names",
+    "system/processes.py": "processes of places, which have names, and of commands",
     "transports/http_server.py": "makes the places of connections",
     "transports/hangup.py": "one thread of a process",
     "transports/stdio.py": "one timer of a process",

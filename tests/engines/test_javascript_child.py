@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from system.test_child import FAR_S, is_running, python
+from system.test_piped_process import FAR_S, is_running, python
 
 SLOW = (
     '@startuml\n!$s = "abcdefgh"\n!$i = 0\n!while $i < 22\n!$s = $s + $s\n!$i = $i + 1\n!endwhile\nA -> B: $s\n@enduml'

@@ -12,8 +12,8 @@ import pytest
 from signet.engines.places import MAX_WAITING, Places
 from signet.engines.pool import Pool
 from signet.kernel.errors import Fault
-from signet.system.child import Child, ChildEndedError, Hold
-from system.test_child import FAR_S, MB, is_running, python
+from signet.system.piped_process import ChildEndedError, Hold, PipedProcess
+from system.test_piped_process import FAR_S, is_running, python
 
 SILENT = "import sys\nsys.stdin.read()"
 Work = Callable[[Hold], None]
@@ -21,7 +21,7 @@ Work = Callable[[Hold], None]
 
 @pytest.fixture
 def pool() -> Iterator[Pool]:
-    pool = Pool(lambda folder: Child(python(SILENT), {}, folder, 512 * MB), idle_s=60)
+    pool = Pool(lambda folder: PipedProcess(python(SILENT), {}, cwd=folder), idle_s=60)
     yield pool
     pool.close()
 
@@ -29,7 +29,7 @@ def pool() -> Iterator[Pool]:
 def endless(pool: Pool, begun: list[int], ended: list[int]) -> Work:
     """Return work with a child that never answers."""
 
-    def wait(child: Child) -> None:
+    def wait(child: PipedProcess) -> None:
         begun.append(child.pid)
         try:
             child.read(1, time.monotonic() + FAR_S)

@@ -8,6 +8,7 @@ import os
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from http.client import HTTPException
 
@@ -17,6 +18,7 @@ from processes import PATIENCE_S, SIGNET, clean_env, serving
 from signet.kernel.protocol import HANDSHAKE_VERSIONS, MODERN_VERSIONS, Identity
 from signet.mcp.blocking import HttpTransport, McpClient, StdioTransport
 from signet.mcp.messages import MessageBuilder, read_result
+from signet.system import processes
 from signet.upstream import server_process
 from signet.upstream.server_process import ServerProcess
 
@@ -33,7 +35,7 @@ def process(*command: str, grace_s: float = PATIENCE_S) -> Iterator[ServerProces
         yield server
     finally:
         server.close(grace_s)
-        assert server.process.returncode is not None
+        assert server.status is not None
 
 
 def python(program: str) -> contextlib.AbstractContextManager[ServerProcess]:
@@ -54,7 +56,7 @@ def test_tools_are_listed_over_stdio_in_every_revision(version: str) -> None:
         tools = McpClient(StdioTransport(server, timeout_s=PATIENCE_S), ME, version).list_tools()
 
     assert [tool.name for tool in tools] == ["encodePlantUML"]
-    assert server.process.returncode == 0
+    assert server.status == 0
 
 
 def test_tools_are_listed_and_called_over_http_in_every_revision() -> None:
@@ -161,16 +163,16 @@ def test_messages_without_end_hold_up_nobody() -> None:
 @pytest.mark.parametrize("deaf_to", ["", "signal.SIGTERM"])
 def test_a_server_that_will_not_end_is_ended(monkeypatch: pytest.MonkeyPatch, deaf_to: str) -> None:
     if deaf_to:
-        monkeypatch.setattr(server_process, "GRACE_S", SOON_S)
+        monkeypatch.setattr(processes, "GRACE_S", SOON_S)
     deaf = f"signal.signal({deaf_to}, signal.SIG_IGN); " if deaf_to else ""
     server = ServerProcess(
         (sys.executable, "-c", f"import signal, time; {deaf}print('up', flush=True); time.sleep(60)")
     )
-    server.read_line(SMALL)
+    server.receive(time.monotonic() + PATIENCE_S, SMALL)
 
     server.close(SOON_S)
 
-    assert server.process.returncode == (-9 if deaf_to else -15)
+    assert server.status == (-9 if deaf_to else -15)
 
 
 def test_a_pipe_that_somebody_else_holds_does_not_keep_us(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,14 +186,14 @@ def test_a_pipe_that_somebody_else_holds_does_not_keep_us(monkeypatch: pytest.Mo
         "os._exit(0)\n"
     )
     server = ServerProcess((sys.executable, "-c", program))
-    heir = int(server.read_line(SMALL))
+    heir = int(server.receive(time.monotonic() + PATIENCE_S, SMALL))
     try:
         with pytest.raises(TimeoutError):
             ask(server, SOON_S)
 
         server.close()
 
-        assert server.process.returncode == 0
+        assert server.status == 0
     finally:
         os.kill(heir, 9)
         server.close()

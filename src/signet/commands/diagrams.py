@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-import subprocess
 from typing import Final
 
 from signet.advice import advise
 from signet.engines.assets import PACKED, PINS, checkout, data_folder, find_assets
 from signet.settings.reading import read_settings
 from signet.settings.usage import UsageError
+from signet.system.piped_process import run_to_end
 
 from .arguments import Parser, add_settings
 from .terminal import say, table, write
@@ -20,6 +20,7 @@ __all__ = ["add"]
 
 FAILED: Final = 1
 INSTALL_S: Final = 600
+MAX_ERROR_BYTES: Final = 1 << 20
 LAST_WORDS_CHARS: Final = 300
 
 
@@ -53,16 +54,15 @@ def _install(_: argparse.Namespace) -> int:
         raise UsageError(f"cannot prepare {folder} ({error.strerror})") from None
     write(f"fetching PlantUML's scripts and fonts into {folder}")
     command = [npm, "ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-    try:
-        done = subprocess.run(  # noqa: S603 - npm, with the versions and hashes of the lock file
-            command, cwd=folder, capture_output=True, encoding="utf-8", errors="replace", timeout=INSTALL_S, check=False
-        )
-    except subprocess.TimeoutExpired:
+    # npm, with the versions and hashes of the lock file.
+    run = run_to_end(command, limit_s=INSTALL_S, cwd=folder, max_error_bytes=MAX_ERROR_BYTES)
+    if run.is_late:
         say(f"npm has not finished within {INSTALL_S} s")
         return FAILED
     found = find_assets()
-    if done.returncode or found is None:
-        say(f"npm could not fetch them: {done.stderr.strip()[-LAST_WORDS_CHARS:] or 'files are missing'}")
+    if run.status or found is None:
+        words = run.errors.decode(errors="replace").strip()[-LAST_WORDS_CHARS:]
+        say(f"npm could not fetch them: {words or 'files are missing'}")
         return FAILED
     write(f"PlantUML {found.version} is in {found.folder}")
     return _say_what_is_missing()

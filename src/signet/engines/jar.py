@@ -23,7 +23,8 @@ from typing import Final
 
 import msgspec
 
-from signet.system.child import Child, ChildEndedError, Hold
+from signet.system.piped_process import ChildEndedError, Hold, PipedProcess
+from signet.system.processes import ProcessLimits
 
 from .picture import DiagramError, find_error, is_unsupported, lacks_graphviz, without_unsafe_links
 from .places import Places
@@ -96,7 +97,7 @@ class Jar:
         self._java = java
         self._jar = jar
         self._limits = limits
-        self._pools = {form: Pool(partial(self._start, form), limits.idle_s) for form in FLAGS}
+        self._pools = {form: Pool(partial(self._start, form), limits.idle_s, max_uses=1) for form in FLAGS}
         self._places = Places(limits.processes, "signet-jar")
         self._works = False
         """Whether it has ever drawn anything."""
@@ -117,7 +118,7 @@ class Jar:
             await asyncio.get_running_loop().run_in_executor(None, pool.close)
         self._places.close()
 
-    def _start(self, form: str, folder: str) -> Child:
+    def _start(self, form: str, folder: str) -> PipedProcess:
         # What a diagram learns of its process are properties of Java: they name the folder by a link.
         here = HERE if os.path.isdir(HERE) else folder
         heap = f"-Xmx{self._limits.memory_mb // 2}m"
@@ -143,7 +144,8 @@ class Jar:
         environ = {"PLANTUML_SECURITY_PROFILE": "SANDBOX", "SERVER_NAME": "signet", "LC_ALL": "C.UTF-8"}
         environ["GRAPHVIZ_DOT"] = dot
         cpu_s = math.ceil(2 * (self._limits.timeout_s + START_S))
-        return Child(command, environ, folder, self._limits.memory_mb << 20, max_uses=1, cpu_s=cpu_s)
+        limits = ProcessLimits(self._limits.memory_mb << 20, cpu_s)
+        return PipedProcess(command, environ, cwd=folder, limits=limits)
 
     def _draw(self, source: str, form: Form, hold: Hold) -> bytes | DiagramError:
         """Return a picture that is no picture of an error: those can be read as SVG alone."""
@@ -187,7 +189,7 @@ class Jar:
             return DiagramError("the PlantUML jar cannot draw this kind of diagram here", unsupported=True)
         return DiagramError("the diagram asks the PlantUML jar for something that is not allowed or not supported here")
 
-    def _exchange(self, source: str, child: Child) -> tuple[bytes, int]:
+    def _exchange(self, source: str, child: PipedProcess) -> tuple[bytes, int]:
         deadline = time.monotonic() + self._limits.timeout_s + START_S
         child.write(source.rstrip("\n").encode() + b"\n", deadline)
         return child.read_to_end(deadline, 2 * MAX_PICTURE_BYTES)

@@ -12,7 +12,8 @@ from importlib.util import find_spec
 from typing import Final
 
 from signet.advice import advise
-from signet.system.child import Child, ChildEndedError, Hold
+from signet.system.piped_process import ChildEndedError, Hold, PipedProcess
+from signet.system.processes import ProcessLimits
 
 from .assets import HERE, Assets
 from .frames import LENGTH_BYTES, Answer, Order, Start, length_of, pack, unpack
@@ -66,10 +67,10 @@ class JavaScript:
         await asyncio.get_running_loop().run_in_executor(None, self._pool.close)
         self._places.close()
 
-    def _start(self, folder: str) -> Child:
+    def _start(self, folder: str) -> PipedProcess:
         # In isolated mode Python reads no variable and no file of the folder; the way to the packages is our own.
         command = [sys.executable, "-I", "-X", "utf8", "-c", LAUNCH, *sys.path]
-        return Child(command, {}, folder, self._limits.memory_mb << 20)
+        return PipedProcess(command, {}, cwd=folder, limits=ProcessLimits(self._limits.memory_mb << 20))
 
     def _use(self, work: partial[bytes | DiagramError], hold: Hold) -> bytes | DiagramError:
         try:
@@ -81,7 +82,7 @@ class JavaScript:
         except ValueError:
             raise too_large("svg", "make the diagram smaller") from None
 
-    def _draw(self, source: str, form: Form, child: Child, *, dark: bool) -> bytes | DiagramError:
+    def _draw(self, source: str, form: Form, child: PipedProcess, *, dark: bool) -> bytes | DiagramError:
         if child.uses == 1:
             self._greet(child)
         answer = self._order(child, Order(source, self._limits.timeout_s, dark))
@@ -98,7 +99,7 @@ class JavaScript:
             raise too_large(form, "make the diagram smaller")
         return picture
 
-    def _to_png(self, child: Child, svg: str, *, dark: bool) -> bytes:
+    def _to_png(self, child: PipedProcess, svg: str, *, dark: bool) -> bytes:
         size = size_of(svg)
         if size.width * size.height > MAX_PIXELS:
             raise too_large("png", f"it has {size.width} x {size.height} pixels; ask for svg")
@@ -106,7 +107,7 @@ class JavaScript:
         order = Order(svg, self._limits.timeout_s, to_png=zoom, background=DARK if dark else LIGHT)
         return self._order(child, order).png
 
-    def _greet(self, child: Child) -> None:
+    def _greet(self, child: PipedProcess) -> None:
         """Tell a new child where its files are, and wait until it is ready."""
         deadline = time.monotonic() + START_S
         start = Start(os.path.join(HERE, "shim.js"), self._assets.scripts, self._assets.faces, self._assets.drawing)
@@ -118,7 +119,7 @@ class JavaScript:
                 f"the JavaScript engine does not start: {advise('doctor', here=False)} shows what it lacks"
             ) from None
 
-    def _order(self, child: Child, order: Order) -> Answer:
+    def _order(self, child: PipedProcess, order: Order) -> Answer:
         deadline = time.monotonic() + self._limits.timeout_s + GRACE_S
         child.write(pack(order), deadline)
         answer = _receive(child, deadline)
@@ -127,7 +128,7 @@ class JavaScript:
         return answer
 
 
-def _receive(child: Child, deadline: float) -> Answer:
+def _receive(child: PipedProcess, deadline: float) -> Answer:
     message = unpack(child.read(length_of(child.read(LENGTH_BYTES, deadline)), deadline))
     if not isinstance(message, Answer):
         raise ChildEndedError

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 from signet.kernel.caller import holder_now
 from signet.kernel.fair_turns import FairTurns
-from signet.system.child import Hold
+from signet.system.piped_process import Hold
 
 from .renderer import busy
 

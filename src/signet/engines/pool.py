@@ -1,6 +1,6 @@
 """The children of an engine, a few kept for the next diagram.
 
-Pool.use(work) ── an idle Child, or a new one ── work(child) ── kept, or killed if anything went wrong
+Pool.use(work) ── an idle child, or a new one ── work(child) ── kept, or killed if anything went wrong
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from signet.system.child import Child, ChildEndedError, Hold
+from signet.system.piped_process import ChildEndedError, Hold, PipedProcess
 from signet.system.shared_folder import SharedFolder
 
 __all__ = ["PREFIX", "Pool"]
@@ -18,6 +18,8 @@ __all__ = ["PREFIX", "Pool"]
 T = TypeVar("T")
 
 PREFIX: Final = "signet-engine-"
+MAX_USES: Final = 500
+"""The number of diagrams after which a child is replaced, so that nothing grows for ever."""
 UNOWNED_S: Final = 86_400
 """The age from which a folder without an owner, as versions up to 0.2 made them, is that of a killed process."""
 CHILDREN: Final = "children"
@@ -27,17 +29,18 @@ CHILDREN: Final = "children"
 class Pool:
     """The children of one engine: as many as are used at once, and idle ones for a while."""
 
-    def __init__(self, start: Callable[[str], Child], idle_s: float) -> None:
-        """Keep children that a function starts in an empty folder."""
+    def __init__(self, start: Callable[[str], PipedProcess], idle_s: float, max_uses: int = MAX_USES) -> None:
+        """Keep children that a function starts in an empty folder, each for a number of uses."""
         self._start = start
         self._idle_s = idle_s
+        self._max_uses = max_uses
         self._lock = threading.Lock()
-        self._idle: list[tuple[Child, threading.Timer]] = []
-        self._busy: set[Child] = set()
+        self._idle: list[tuple[PipedProcess, threading.Timer]] = []
+        self._busy: set[PipedProcess] = set()
         self._folder: SharedFolder | None = None
         self._closed = False
 
-    def use(self, work: Callable[[Child], T], hold: Hold | None = None) -> T:
+    def use(self, work: Callable[[PipedProcess], T], hold: Hold | None = None) -> T:
         """Return what work with a child returns; a child is killed if the work raises anything, or by its hold."""
         hold = hold or Hold()
         child = self._take()
@@ -69,14 +72,14 @@ class Pool:
         if folder is not None:
             folder.remove()
 
-    def _take(self) -> Child:
+    def _take(self) -> PipedProcess:
         with self._lock:
             if self._closed:
                 raise ChildEndedError
             while self._idle:
                 child, timer = self._idle.pop()
                 timer.cancel()
-                if child.alive:
+                if not child.has_ended():
                     self._busy.add(child)
                     return child
                 child.discard()
@@ -93,10 +96,10 @@ class Pool:
             os.mkdir(self._folder.file(CHILDREN), 0o700)
         return self._folder.file(CHILDREN)
 
-    def _give_back(self, child: Child) -> None:
+    def _give_back(self, child: PipedProcess) -> None:
         with self._lock:
             self._busy.discard(child)
-            if not self._closed and child.alive:
+            if not self._closed and child.uses < self._max_uses and not child.has_ended():
                 timer = threading.Timer(self._idle_s, self._end_idle, (child,))
                 timer.daemon = True
                 timer.start()
@@ -104,12 +107,12 @@ class Pool:
                 return
         child.discard()
 
-    def _drop(self, child: Child) -> None:
+    def _drop(self, child: PipedProcess) -> None:
         with self._lock:
             self._busy.discard(child)
         child.discard()
 
-    def _end_idle(self, child: Child) -> None:
+    def _end_idle(self, child: PipedProcess) -> None:
         with self._lock:
             kept = [pair for pair in self._idle if pair[0] is not child]
             if len(kept) == len(self._idle):

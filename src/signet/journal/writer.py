@@ -18,9 +18,9 @@ from typing import Final
 
 import msgspec
 
-from signet.kernel.lines import escape_line_ends
 from signet.kernel.outcome import Outcome
 from signet.system.line_file import LineFile, Outage, RotatingFile
+from signet.system.lines import escape_line_ends
 
 from .record import JournalEntry, JournalRecord, Recorder
 from .retention import USUAL, Retention, open_journal, remove_old

@@ -10,8 +10,10 @@ Redirects are not followed, so that a token reaches no other host.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from http.client import IncompleteRead
 from itertools import count
+from time import monotonic
 from typing import Any, Final, Protocol, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
@@ -61,25 +63,28 @@ class StdioTransport:
 
     def exchange(self, message: WireMessage, read: Callable[[Iterator[bytes]], T]) -> T:
         """Send a line and read the lines that follow."""
+        deadline = monotonic() + self.timeout_s
+        try:
+            self._process.send(message.body, deadline)
+            return read(self._replies(deadline))
+        except TimeoutError:
+            raise TimeoutError("it does not answer in time") from None
 
-        def work() -> T:
-            self._process.send(message.body)
-            return read(self._replies())
-
-        return within(self.timeout_s, work, "it does not answer in time")
-
-    def _replies(self) -> Iterator[bytes]:
+    def _replies(self, deadline: float) -> Iterator[bytes]:
         """Yield the lines of the server but its requests, which are answered here."""
-        for line in _bounded_lines(self._process.read_line, self._max_bytes):
+        for line in _bounded_lines(partial(self._process.receive, deadline), self._max_bytes):
             answer = _answer_of(line)
             if answer is None:
                 yield line
             else:
-                self._process.send(answer)
+                self._process.send(answer, deadline)
 
     def notify(self, message: WireMessage) -> None:
         """Send a line."""
-        within(self.timeout_s, lambda: self._process.send(message.body), "it does not read its input in time")
+        try:
+            self._process.send(message.body, monotonic() + self.timeout_s)
+        except TimeoutError:
+            raise TimeoutError("it does not read its input in time") from None
 
 
 def _answer_of(text: bytes) -> bytes | None:

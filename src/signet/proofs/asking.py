@@ -1,6 +1,6 @@
 """Questions to a child process of our own: what may take minutes or all memory is worked out there, within limits.
 
-    Asker.ask(function, question, seconds) ── Child: 200 MB, a deadline ── function(question) ── answer
+    Asker.ask(function, question, seconds) ── a child: 200 MB, a deadline ── function(question) ── answer
 
 The function is one of this program, known by its name to the child, which imports it.
 """
@@ -14,7 +14,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Final, Self
 
-from signet.system.child import Child, ChildEndedError, Hold
+from signet.system.piped_process import ChildEndedError, Hold, PipedProcess
+from signet.system.processes import ProcessLimits
 
 from .answering import LENGTH_BYTES, READY
 
@@ -53,7 +54,7 @@ class Asker:
     def __init__(self, hold: Hold | None = None) -> None:
         """Ask children that a hold can end from another thread."""
         self._hold = hold or Hold()
-        self._child: Child | None = None
+        self._child: PipedProcess | None = None
         self._busy_s = 0.0
 
     def __enter__(self) -> Self:
@@ -86,8 +87,8 @@ class Asker:
         if child is not None:
             child.discard()
 
-    def _ready(self) -> Child:
-        if self._child is not None and (self._busy_s > MAX_BUSY_S or not self._child.alive):
+    def _ready(self) -> PipedProcess:
+        if self._child is not None and (self._busy_s > MAX_BUSY_S or self._child.has_ended()):
             self.close()
         if self._child is None:
             self._child, self._busy_s = _started(), 0.0
@@ -100,16 +101,16 @@ class Asker:
         return self._child
 
 
-def _started() -> Child:
+def _started() -> PipedProcess:
     # In isolated mode Python reads no variable; the way to the packages is our own, and no variable is handed on.
     command = [sys.executable, "-I", "-X", "utf8", "-c", LAUNCH, *map(os.path.abspath, sys.path)]
     try:
-        return Child(command, {}, os.sep, MEMORY_BYTES, cpu_s=CPU_S)
+        return PipedProcess(command, {}, cwd=os.sep, limits=ProcessLimits(MEMORY_BYTES, CPU_S))
     except OSError as error:
         raise AnswerError(f"the process that compares schemas does not start ({error.strerror})") from None
 
 
-def _converse(child: Child, name: bytes, question: bytes, seconds: float) -> bytes:
+def _converse(child: PipedProcess, name: bytes, question: bytes, seconds: float) -> bytes:
     deadline = time.monotonic() + seconds
     try:
         child.write(b"".join(_with_length(part) for part in (name, question)), deadline)

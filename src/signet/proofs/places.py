@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import TypeVar
 
 from signet.kernel.shares import Shares
-from signet.system.child import Hold
+from signet.system.piped_process import Hold
 
 from .asking import Asker
 

@@ -12,9 +12,8 @@ from signet.kernel.wire import failure
 from signet.mcp.link import LinkError, Outgoing
 from signet.mcp.messages import error_object, outline_of, response
 from signet.settings.server_spec import ServerSpec
-from signet.upstream.child_environment import child_environment
-
-from .child_process import MAX_LINE_BYTES, ChildProcess
+from signet.system.line_process import MAX_LINE_BYTES, LineProcess
+from signet.system.processes import child_environment
 
 __all__ = ["ChildLink"]
 
@@ -29,13 +28,13 @@ class ChildLink:
     def __init__(self, spec: ServerSpec, on_stderr: Callable[[str], None]) -> None:
         self._spec = spec
         self._on_stderr = on_stderr
-        self._child: ChildProcess | None = None
+        self._child: LineProcess | None = None
 
     async def open(
         self, receive: Callable[[bytes], None], lost: Callable[[str], None], unreadable: Callable[[str], None]
     ) -> None:
         """Start the command; raise LinkError if it cannot be started."""
-        child = ChildProcess(
+        child = LineProcess(
             self._spec.command,
             environ=child_environment(os.environ, self._spec.env),
             cwd=self._spec.cwd,

@@ -24,8 +24,8 @@ from signet.lock.entries import read_entry
 from signet.mcp.blocking import HttpTransport, McpClient, StdioTransport
 from signet.mcp.snapshot import KINDS, Snapshot, check_names, compact, name_of
 from signet.settings.server_spec import ServerSpec
+from signet.system.processes import child_environment
 from signet.system.text import visible
-from signet.upstream.child_environment import child_environment
 from signet.upstream.server_process import ServerProcess
 
 from .redacting_link import echo_redactor, snapshot_without
@@ -197,7 +197,7 @@ def _connected(spec: ServerSpec) -> Iterator[StdioTransport | HttpTransport]:
         yield HttpTransport(spec.url, timeout_s=1.0, max_bytes=MAX_BYTES, headers=spec.headers)
         return
     environ = child_environment(os.environ, spec.env)
-    process = ServerProcess(spec.command, environ, cwd=spec.cwd, own_group=True)
+    process = ServerProcess(spec.command, environ, cwd=spec.cwd, is_foreign=True)
     grace_s = GRACE_S
     try:
         yield StdioTransport(process, timeout_s=1.0, max_bytes=MAX_BYTES)

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Final
 
 from signet.kernel.channel import ClientChannel, Session
 from signet.kernel.errors import INVALID_REQUEST
-from signet.kernel.lines import LineSplitter
 from signet.kernel.outcome import Pending
 from signet.kernel.server import Server
 from signet.kernel.wire import Reply, failure
+from signet.system.lines import LineSplitter
 
 from .pipes import MAX_BACKLOG_BYTES, MAX_LINE_BYTES, push, unblocked
 

@@ -20,6 +20,8 @@ from typing import Final
 
 import msgspec
 
+from signet.system.processes import restart_pause_s
+
 from .hangup import Hangup
 from .http_server import retirement_s
 from .systemd import notify
@@ -27,8 +29,6 @@ from .workers import Service
 
 __all__ = ["Supervisor"]
 
-YOUNG_S: Final = 1.0
-"""The age below which a worker that ends is replaced only after a pause of the same length."""
 SLACK_S: Final = 5.0
 """The time beyond its own limits after which a worker that does not end is killed."""
 
@@ -181,8 +181,8 @@ class Supervisor:
         if worker in self._old:
             self._old.remove(worker)
         self._service.warn(f"worker {worker.process.pid} {end}, another one takes its place", None)
-        if worker.ready is not None or time.monotonic() - worker.started_s < YOUNG_S:
-            self._pause_ends_s = time.monotonic() + YOUNG_S
+        if pause_s := restart_pause_s(worker.started_s, has_served=worker.ready is None):
+            self._pause_ends_s = time.monotonic() + pause_s
 
     def _stop(self, *_: object) -> None:
         """Stop all workers, those that retire too; a second time, end them at once."""

@@ -170,7 +170,7 @@ def _ask_process(command: str) -> list[ListedTool]:
     words = shlex.split(command)
     if not words:
         raise ValueError("no command is written behind stdio:")
-    server = ServerProcess(words)
+    server = ServerProcess(words, is_foreign=True)
     try:
         return _ask(StdioTransport(server, timeout_s=TIMEOUT_S))
     except (OSError, EOFError, ValueError) as error:

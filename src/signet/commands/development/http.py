@@ -55,7 +55,7 @@ class HttpSupervisor(Supervisor):
         """Tell the old process to accept nothing more, and wait for its word that it does not."""
         if isinstance(new, _FirstGeneration):
             self._listener = new.listener
-        if old is None or old.process.poll() is not None:
+        if old is None or old.process.has_ended():
             return
         old.control.settimeout(STOP_S)
         try:
@@ -64,8 +64,8 @@ class HttpSupervisor(Supervisor):
         except OSError:
             # It has ended, or a tool holds its event loop: its calls would never be answered.
             old.process.kill()
-        self._ending = [one for one in self._ending if one.process.poll() is None] + [old]
-        threading.Thread(target=old.process.wait, daemon=True).start()
+        self._ending = [one for one in self._ending if not one.process.has_ended()] + [old]
+        threading.Thread(target=old.process.reap, daemon=True).start()
 
     def finish(self) -> None:
         """Let all processes answer the calls in flight."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
+import io
 import threading
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 
 from signet.kernel.wire import MessageHead, message_head
+from signet.system.processes import PIPE
 
 from .supervisor import Generation
 
@@ -46,10 +47,9 @@ class Link(Generation):
     """A process at the end of two pipes."""
 
     def __init__(self, words: list[str]) -> None:
-        super().__init__("stdio", words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        assert self.process.stdin is not None  # noqa: S101 - both are pipes
-        assert self.process.stdout is not None  # noqa: S101
-        self._stdin, self.lines = self.process.stdin, self.process.stdout
+        super().__init__("stdio", words, pipe=PIPE)
+        self._stdin = io.BufferedWriter(cast("io.RawIOBase", self.process.stdin))
+        self.lines = io.BufferedReader(cast("io.RawIOBase", self.process.stdout))
         self._writing = threading.Lock()
         self.pending: dict[bytes, Any] = {}
         """The ids of the requests that are not answered."""

@@ -16,9 +16,9 @@ from msgspec import UNSET
 from signet.commands.same_tools import SameTools
 from signet.commands.stdio_process import is_person, tell_a_person
 from signet.kernel.errors import INTERNAL, INVALID_REQUEST
-from signet.kernel.lines import LineSplitter
 from signet.kernel.wire import MessageHead, ResponseId, failure
 from signet.settings.usage import UsageError
+from signet.system.lines import LineSplitter
 from signet.transports.pipes import MAX_LINE_BYTES, claim_stdout, has_reader
 
 from .link import NO_MESSAGE, Link, cancelled_id, key_of, read_message
@@ -100,7 +100,7 @@ class Relay(Supervisor):
         links = [link for link in self._links if not link.is_closed]
         for link in links:
             link.hang_up()
-        while any(link.process.poll() is None for link in links):
+        while not all(link.process.has_ended() for link in links):
             if not self._has_ended or not has_reader(self._wire):
                 for link in links:
                     link.end()

@@ -8,16 +8,16 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
 from abc import ABC, abstractmethod
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from signet.commands.arguments import print_err
+from signet.system.processes import Process, restart_pause_s
 from signet.system.text import printable
 
 from .files import Watch
@@ -29,8 +29,6 @@ POLL_S: Final = 0.5
 SETTLE_S: Final = 0.1
 """The time in which the files must not change again before they are loaded: an editor may write in two steps."""
 MAX_SETTLES: Final = 20
-YOUNG_S: Final = 1.0
-"""The age below which a process that ends is replaced only after a pause of the same length."""
 READY_S: Final = 60.0
 """The time that a process has to load the tools; an import has a shorter limit, which not all code obeys."""
 PATIENCE_S: Final = 15.0
@@ -46,14 +44,17 @@ STRONG, PLAIN = "\033[1;33m", "\033[0m"
 class Generation:
     """A process that serves the tools as they were when it started."""
 
-    def __init__(self, kind: str, words: list[str], listener: socket.socket | None = None, **pipes: Any) -> None:
+    def __init__(
+        self, kind: str, words: list[str], listener: socket.socket | None = None, pipe: int | None = None
+    ) -> None:
+        """Start a process; `pipe` stands for its standard input and output, None for those of this one."""
         self.control, child = socket.socketpair()
         fds = [child.fileno(), listener.fileno() if listener is not None else -1]
         module = "signet.commands.development.generation"
         command = [sys.executable, "-P", "-B", "-m", module, sys.argv[0], kind, *map(str, fds)]
         with child:
             passed = [fd for fd in fds if fd >= 0]
-            self.process = subprocess.Popen([*command, *words], pass_fds=passed, **pipes)  # noqa: S603 - our own
+            self.process = Process([*command, *words], streams=(pipe, pipe, None), pass_fds=passed)
         self.started_s = time.monotonic()
 
     def ready(self) -> Ready | None:
@@ -69,12 +70,9 @@ class Generation:
 
     def end(self) -> None:
         """Make the process stop, and wait for it."""
-        self.process.terminate()
-        try:
-            self.process.wait(PATIENCE_S)
-        except subprocess.TimeoutExpired:
+        self.process.signal(signal.SIGTERM)
+        if not self.process.wait_for_end(PATIENCE_S):
             self.process.kill()
-            self.process.wait()
 
 
 class Supervisor(ABC):
@@ -123,7 +121,7 @@ class Supervisor(ABC):
             os._exit(0)
         self.is_stopping = True
         if self._loading is not None:
-            self._loading.process.terminate()
+            self._loading.process.signal(signal.SIGTERM)
         self.wake.set()
 
     def _look(self) -> None:
@@ -131,11 +129,10 @@ class Supervisor(ABC):
         changed = self._settled()
         if changed:
             self._reload(changed)
-        elif self.current is not None and self.current.process.poll() is not None:
+        elif self.current is not None and self.current.process.has_ended():
             ended, self.current = self.current, None
-            _say(f"the process of the tools ended with status {ended.process.returncode}")
-            if time.monotonic() - ended.started_s < YOUNG_S:
-                self.wake.wait(YOUNG_S)
+            _say(f"the process of the tools ended with status {ended.process.status}")
+            self.wake.wait(restart_pause_s(ended.started_s))
             if not self.is_stopping and self._load(ended) is not None:
                 _say("another one takes its place")
 
@@ -170,7 +167,7 @@ class Supervisor(ABC):
         self.watch.expect(ready.sources if ready is not None else None, seen, since_ns)
         if ready is None:
             new.control.close()
-            self._status = new.process.wait()
+            self._status = new.process.reap()
             return None
         self.switch(old, new)
         self.current = new

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Sequence
 from typing import Final
 
 from signet.commands.terminal import say, write
 from signet.settings.usage import UsageError
+from signet.system.piped_process import MAX_OUTPUT_BYTES, ProcessRun, run_to_end
+from signet.system.processes import signal_name
 from signet.system.text import SPACES, printable
 from signet.toolsets.oj_practice.samples import Sample
 
 from .problem import FoundProblem
-from .program_run import MAX_OUTPUT_BYTES, ProgramRun, run_program
 from .verdict import difference, is_right
 
 __all__ = ["judge"]
@@ -40,7 +40,7 @@ def judge(problem: FoundProblem, program: Sequence[str], limit_s: float | None, 
     right = 0
     for number, sample in enumerate(found.samples, 1):
         try:
-            run = run_program(program, sample.input.encode() + b"\n", seconds)
+            run = run_to_end(program, sample.input.encode() + b"\n", limit_s=seconds)
         except OSError as error:
             raise UsageError(
                 f"{program[0]} cannot be started ({error.strerror}); write the program behind --"
@@ -58,7 +58,7 @@ def judge(problem: FoundProblem, program: Sequence[str], limit_s: float | None, 
     return 0 if right == len(found.samples) else 1
 
 
-def _trouble(run: ProgramRun, sample: Sample, limit_s: float, tolerance: float) -> list[str]:
+def _trouble(run: ProcessRun, sample: Sample, limit_s: float, tolerance: float) -> list[str]:
     """Return what is wrong with a run, the verdict first; nothing for a right one."""
     errors = [f"  | {line}" for line in run.errors.decode(errors="replace").splitlines()[-MAX_ERROR_LINES:]]
     if run.is_late:
@@ -75,12 +75,7 @@ def _trouble(run: ProgramRun, sample: Sample, limit_s: float, tolerance: float) 
 
 
 def _status(status: int) -> str:
-    if status > 0:
-        return f"exit status {status}"
-    try:
-        return f"ended by {signal.Signals(-status).name}"
-    except ValueError:
-        return f"ended by signal {-status}"
+    return f"exit status {status}" if status > 0 else f"ended by {signal_name(-status)}"
 
 
 def _shown(text: str) -> str:

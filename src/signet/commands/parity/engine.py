@@ -74,7 +74,9 @@ class ChannelRunner:
 
     def end(self) -> None:
         """Ask the process to end."""
-        self.process.end(by_signal=self.channel.command == "serve")
+        self.process.close_input()
+        if self.channel.command == "serve":
+            self.process.signal(signal.SIGTERM)
 
     def _connected(self) -> Transport:
         """Return the transport to the process, after the handshake if the channel has one."""

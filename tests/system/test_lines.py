@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signet.kernel.lines import EDGE_BYTES, LineSplitter
+from signet.system.lines import EDGE_BYTES, LineSplitter
 
 MIB = 1 << 20
 

@@ -1,4 +1,4 @@
-"""Child processes: lines in and out without waiting, bounded, and an end for all that they started, on every path."""
+"""Child processes of an event loop: lines without waiting, bounded, and an end for all that they started."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ import pytest
 import uvloop
 
 from processes import PATIENCE_S, ROOT
-from signet.relay import child_input, child_process, process_group
-from signet.relay.child_process import ChildProcess
+from signet.system import line_process, processes
+from signet.system.line_process import LineProcess
 
 ENV = {"PATH": os.environ["PATH"]}
 ECHO = "import sys\nfor line in sys.stdin.buffer: sys.stdout.buffer.write(line); sys.stdout.buffer.flush()"
@@ -51,7 +51,7 @@ def run(request: pytest.FixtureRequest) -> Callable[[Coroutine[Any, Any, Any]], 
 
 @pytest.fixture(autouse=True)
 def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(child_process, "GRACE_S", 0.3)
+    monkeypatch.setattr(line_process, "GRACE_S", 0.3)
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +69,7 @@ class Seen:
         self.stderr: list[str] = []
         self.exits: list[str] = []
         self.edges: list[tuple[bytes, bytes]] = []
-        self.child = ChildProcess(
+        self.child = LineProcess(
             command or (sys.executable, "-I", "-S", "-c", script),
             environ=env,
             cwd=cwd,
@@ -79,7 +79,7 @@ class Seen:
             on_long_line=lambda head, tail: self.edges.append((head, tail)),
         )
 
-    async def start(self) -> ChildProcess:
+    async def start(self) -> LineProcess:
         await self.child.start()
         return self.child
 
@@ -129,7 +129,7 @@ def test_lines_go_in_and_come_out_whole_and_in_order(run: Any) -> None:
 def test_lines_of_one_turn_of_the_loop_are_one_write(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[bytes] = []
     write = os.write
-    monkeypatch.setattr(child_input.os, "write", lambda fd, data: written.append(bytes(data)) or write(fd, data))
+    monkeypatch.setattr(line_process.os, "write", lambda fd, data: written.append(bytes(data)) or write(fd, data))
 
     async def talk() -> None:
         seen = Seen(ECHO)
@@ -181,7 +181,7 @@ def test_a_reader_that_fails_on_one_line_gets_the_others(run: Any) -> None:
 
 
 def test_a_line_that_is_too_long_is_told_and_skipped(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(child_process, "MAX_LINE_BYTES", 300_000)
+    monkeypatch.setattr(line_process, "MAX_LINE_BYTES", 300_000)
 
     async def talk() -> Seen:
         long = """print('{"id":7' + 'x' * 900_000 + 'end}')"""
@@ -250,12 +250,12 @@ def test_a_command_that_cannot_be_started_is_told_in_a_sentence(
 @pytest.mark.parametrize(("name", "said"), [("no-such-command-here", "no such command"), ("ls", "not an executable")])
 def test_a_folder_of_path_that_may_not_be_searched_does_not_hide_that_there_is_no_command(name: str, said: str) -> None:
     """The system says EACCES for both; root may search every folder, so the error is made here."""
-    assert said in str(process_group._explained(PermissionError(errno.EACCES, "Permission denied"), [name], None))
+    assert said in str(line_process._explained(PermissionError(errno.EACCES, "Permission denied"), [name], None))
 
 
 def test_without_words_there_is_no_command(run: Any) -> None:
     async def fail() -> None:
-        child = ChildProcess((), environ=ENV, on_line=print, on_stderr=print, on_exit=print)
+        child = LineProcess((), environ=ENV, on_line=print, on_stderr=print, on_exit=print)
         with pytest.raises(OSError, match=r"^no command is given$"):
             await child.start()
 
@@ -320,7 +320,7 @@ def test_what_it_wrote_before_it_died_arrives_before_its_end_is_told(run: Any) -
 def test_on_a_system_that_tells_nothing_of_processes_the_end_is_seen_too(
     run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr(process_group.os, "pidfd_open")
+    monkeypatch.delattr(processes.os, "pidfd_open")
 
     async def talk() -> list[str]:
         seen = Seen("import time; time.sleep(0.05); raise SystemExit(4)")
@@ -367,7 +367,7 @@ def test_closing_its_input_is_enough_for_a_child_that_heeds_it(
         await child.close()
         return seen.exits
 
-    monkeypatch.setattr(child_process, "GRACE_S", PATIENCE_S)
+    monkeypatch.setattr(line_process, "GRACE_S", PATIENCE_S)
 
     assert run(talk()) == []
     assert (tmp_path / "end").read_text() == "by itself"
@@ -496,10 +496,10 @@ def test_whoever_is_killed_takes_the_children_of_his_children_along() -> None:
     """The wrapper gets SIGKILL: nothing of ours runs any more, and a grandchild heeds nothing."""
     wrapper = f"""
     import asyncio, os
-    from signet.relay.child_process import ChildProcess
+    from signet.system.line_process import LineProcess
 
     async def main():
-        child = ChildProcess(
+        child = LineProcess(
             ({sys.executable!r}, "-I", "-S", "-c", {FAMILY + DEAF + "while True: time.sleep(600)"!r}),
             environ={{}}, on_line=lambda line: print(line.decode(), flush=True), on_stderr=print, on_exit=print)
         await child.start()
@@ -533,7 +533,7 @@ def test_a_burst_of_large_lines_is_no_reason_to_end_a_child_that_reads_on(run: A
         source, sink = os.pipe()
         broken: list[str] = []
         with os.fdopen(sink, "wb", buffering=0) as stream:
-            child = child_input.ChildInput(stream, asyncio.get_running_loop(), broken.append)
+            child = line_process.LineInput(stream, asyncio.get_running_loop(), broken.append)
             for _ in range(20):
                 child.write(b"x" * ((1 << 20) - 1))
             assert child.unsent_bytes == 20 << 20
@@ -557,7 +557,7 @@ def test_a_burst_of_large_lines_is_no_reason_to_end_a_child_that_reads_on(run: A
 def test_a_child_that_does_not_read_counts_as_stuck(
     run: Any, monkeypatch: pytest.MonkeyPatch, size: int, stuck_s: float
 ) -> None:
-    monkeypatch.setattr(child_input, "STUCK_S", stuck_s)
+    monkeypatch.setattr(line_process, "STUCK_S", stuck_s)
 
     async def talk() -> Seen:
         seen = Seen("import time; time.sleep(600)")

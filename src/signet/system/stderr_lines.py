@@ -9,8 +9,8 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Final
 
-from signet.system.redaction import REDACTED, redact_secrets, redact_user_info
-from signet.system.secret_shapes import ends_private_key, opens_private_key
+from .redaction import REDACTED, redact_secrets, redact_user_info
+from .secret_shapes import ends_private_key, opens_private_key
 
 __all__ = ["LINES_PER_SECOND", "LINE_BYTES", "StderrLines"]
 

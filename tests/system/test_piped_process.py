@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 
 from signet.engines.pool import Pool
-from signet.system.child import Child, ChildEndedError
+from signet.system.piped_process import ChildEndedError, PipedProcess
+from signet.system.processes import ProcessLimits
 
 ECHO = "import sys\nfor line in sys.stdin.buffer: sys.stdout.buffer.write(line + b'=='); sys.stdout.buffer.flush()"
 FAR_S = 60.0
@@ -33,8 +34,8 @@ def python(script: str) -> list[str]:
 
 
 @contextmanager
-def child(script: str, folder: Path, memory_mb: int = 512, **environ: str) -> Iterator[Child]:
-    process = Child(python(script), environ, str(folder), memory_mb * MB)
+def child(script: str, folder: Path, memory_mb: int = 512, **environ: str) -> Iterator[PipedProcess]:
+    process = PipedProcess(python(script), environ, cwd=str(folder), limits=ProcessLimits(memory_mb * MB))
     try:
         yield process
     finally:
@@ -119,14 +120,14 @@ def test_what_it_has_started_is_killed_with_it(tmp_path: Path) -> None:
 
 
 def started(folders: list[str]) -> Pool:
-    def start(folder: str) -> Child:
+    def start(folder: str) -> PipedProcess:
         folders.append(folder)
-        return Child(python(ECHO), {}, folder, 512 * MB)
+        return PipedProcess(python(ECHO), {}, cwd=folder)
 
     return Pool(start, idle_s=60)
 
 
-def ask(used: Child) -> int:
+def ask(used: PipedProcess) -> int:
     used.write(b"x\n", soon())
     used.read_until(b"==", soon(), 100)
     return used.pid
@@ -136,7 +137,7 @@ def test_a_child_is_kept_for_the_next_and_replaced_when_work_with_it_fails() -> 
     folders: list[str] = []
     pool = started(folders)
 
-    def fail(used: Child) -> None:
+    def fail(used: PipedProcess) -> None:
         raise TimeoutError
 
     try:
@@ -158,7 +159,7 @@ def test_a_pool_that_is_closed_ends_the_work_of_others() -> None:
     pool = started([])
     begun = threading.Event()
 
-    def wait(used: Child) -> None:
+    def wait(used: PipedProcess) -> None:
         begun.set()
         used.read(1, soon())
 
@@ -180,7 +181,7 @@ def test_a_closed_pool_gives_no_child() -> None:
 
 
 def test_an_idle_child_ends() -> None:
-    pool = Pool(lambda folder: Child(python(ECHO), {}, folder, 512 * MB), idle_s=0.05)
+    pool = Pool(lambda folder: PipedProcess(python(ECHO), {}, cwd=folder), idle_s=0.05)
     try:
         pid = pool.use(ask)
 
@@ -195,11 +196,13 @@ def test_a_limit_that_signet_has_itself_is_kept(tmp_path: Path) -> None:
     inner = f"""
 import os, resource, sys, time
 sys.path[:] = {sys.path!r}
-from signet.system.child import Child
+from signet.system.piped_process import PipedProcess
+from signet.system.processes import ProcessLimits
 resource.setrlimit(resource.RLIMIT_CPU, (600, 600))
 if os.getuid() == 0: os.setresuid(65534, 65534, 65534)
 script = "import resource; print(resource.getrlimit(resource.RLIMIT_CPU), end='.')"
-child = Child(["/usr/bin/env", "python3", "-I", "-c", script], {{"PATH": os.environ["PATH"]}}, "/", 512 << 20)
+words = ["/usr/bin/env", "python3", "-I", "-c", script]
+child = PipedProcess(words, {{"PATH": os.environ["PATH"]}}, cwd="/", limits=ProcessLimits(512 << 20))
 print(child.read_until(b".", time.monotonic() + 30, 100).decode())
 child.discard()
 """
@@ -217,7 +220,7 @@ def test_a_child_that_cannot_be_limited_is_killed(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr("resource.prlimit", refuse)
     with pytest.raises(PermissionError):
-        Child(python(ECHO), {}, str(tmp_path), 512 * MB)
+        PipedProcess(python(ECHO), {}, cwd=str(tmp_path), limits=ProcessLimits(512 * MB))
 
     assert not is_running(limited[0])
 

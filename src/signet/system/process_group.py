@@ -1,10 +1,16 @@
-"""Strays: processes that a foreign child started and that have left its process group; they end when it does.
+"""The group of a foreign command, and what leaves it: both are ended when the command ends, or when Signet does.
 
-A child gets a variable with a random mark, which all that it starts inherit, whatever its group, session or parent. On
-Linux the environment of a process can be read, so that every process with the mark is found. Beside them are the
-descendants of the child that are known before it ends: they are found by their parents, also without the mark.
+A guard outlives us when we are killed: a shell that reads a pipe of which nobody else has the other end. The pipe ends
+when we do, however we end, and then the guard ends the group. The system's own way (PR_SET_PDEATHSIG) reaches only the
+leader, while `npx` and `uvx` run the server as a grandchild; it belongs to Linux and to the thread that forked; and it
+must be set between fork and exec, in Python code that is not safe in a process with threads. A guard costs 1 ms and
+200 KiB. Without a shell there is no guard, and a server has the end of its standard input as its sign.
 
-A process that has cleared its environment and whose parents have ended before is not found: containers end it.
+Strays are processes that a foreign command started and that have left its group. A command gets a variable with a
+random mark, which all that it starts inherit, whatever its group, session or parent. On Linux the environment of a
+process can be read, so that every process with the mark is found. Beside them are the descendants of the command that
+are known before it ends: they are found by their parents, also without the mark. A process that has cleared its
+environment and whose parents have ended before is not found: containers end it.
 """
 
 from __future__ import annotations
@@ -14,11 +20,27 @@ import os
 import signal
 import time
 from collections.abc import Iterable
-from secrets import token_hex
 from typing import Final, NamedTuple
 
-__all__ = ["MARK", "Strays", "new_mark"]
+__all__ = ["GUARD", "MARK", "SHELL", "Strays", "new_mark"]
 
+GUARD: Final = """
+strays() {
+  for found in $(grep -lsF -- "$1" /proc/[0-9]*/environ); do
+    found=${found#/proc/}
+    kill -s "$2" "${found%/environ}"
+  done
+}
+read -r _ || {
+  kill -s TERM -- "-$1"
+  is_gone=$?
+  strays "$2" TERM
+  sleep 1
+  [ "$is_gone" = 0 ] && kill -s KILL -- "-$1"
+  strays "$2" KILL
+} 2>/dev/null
+"""
+SHELL: Final = "/bin/sh"
 MARK: Final = "CHILD_OF_SIGNET"
 """The variable of each foreign child, with a value of its own."""
 GRACE_S: Final = 1.0
@@ -31,7 +53,7 @@ STARTED: Final = 19
 MAX_DEPTH: Final = 64
 
 
-class Process(NamedTuple):
+class _Found(NamedTuple):
     """A process, told from later ones with its number by the time of its start."""
 
     pid: int
@@ -40,7 +62,7 @@ class Process(NamedTuple):
 
 def new_mark() -> str:
     """Return a mark for a child."""
-    return token_hex(16)
+    return os.urandom(16).hex()
 
 
 class Strays:
@@ -50,8 +72,8 @@ class Strays:
         """Look for what has a mark, or was known to descend from the child, and is not in its group."""
         self._mark = f"{MARK}={mark}".encode()
         self._group = group
-        self._known: set[Process] = set()
-        self._told: set[tuple[Process, int]] = set()
+        self._known: set[_Found] = set()
+        self._told: set[tuple[_Found, int]] = set()
         """The signals that were sent, each once."""
 
     def note_descendants(self, pid: int) -> None:
@@ -83,7 +105,7 @@ class Strays:
             else:
                 return
 
-    def _left(self) -> list[Process]:
+    def _left(self) -> list[_Found]:
         own = os.getpid()
         self._known = {one for one in self._known if _identified(one.pid) == one}
         marked = (_identified(pid) for pid in _pids() if pid != own and _has(pid, self._mark))
@@ -129,10 +151,10 @@ def _children_of(pid: int) -> list[int]:
     return [int(one) for thread in threads for one in _read(f"{PROC}/{pid}/task/{thread}/children").split()]
 
 
-def _identified(pid: int) -> Process | None:
+def _identified(pid: int) -> _Found | None:
     """Return a process that runs; None for one that has ended."""
     fields = _read(f"{PROC}/{pid}/stat").rpartition(b")")[2].split()
-    return Process(pid, fields[STARTED]) if len(fields) > STARTED and fields[STATE] not in {b"Z", b"X"} else None
+    return _Found(pid, fields[STARTED]) if len(fields) > STARTED and fields[STATE] not in {b"Z", b"X"} else None
 
 
 def _group_of(pid: int) -> int | None:
@@ -142,7 +164,7 @@ def _group_of(pid: int) -> int | None:
         return None
 
 
-def _send(process: Process, number: int) -> None:
+def _send(process: _Found, number: int) -> None:
     """Send a signal to a process, and to no other that has got its number."""
     with contextlib.suppress(OSError):
         file = os.pidfd_open(process.pid)
