@@ -17,10 +17,10 @@ from scripts.house.walks import walks_in
 from processes import ROOT
 
 LIMITS: Final = {
-    "entries at the top level": 35,  # 7bf59fe: 32
-    "edges between rooms": 183,  # 7bf59fe: 149
+    "entries at the top level": 34,  # 7bf59fe: 32
+    "edges between rooms": 179,  # 7bf59fe: 149
     "import cycles": 12,  # 7bf59fe: 11
-    "modules that fit into their only importer": 130,  # 7bf59fe: 142
+    "modules that fit into their only importer": 131,  # 7bf59fe: 142
     "public class names defined twice": 41,  # 7bf59fe: 34
     "noqa": 94,  # 7bf59fe: 86
     "type: ignore": 26,  # 7bf59fe: 24
@@ -29,8 +29,8 @@ LIMITS: Final = {
 
 WALKS: Final = {
     "start to tools/list: imports": "91",  # 7bf59fe: 81; the goal is 65
-    "start to tools/list: calls": "1721",  # 7bf59fe: 1441; the goal is 750
-    "build_server": "308 / 99 / 31 / 73",  # 7bf59fe: 268 / 95 / 31 / 72
+    "start to tools/list: calls": "1832",  # 7bf59fe: 1441; the goal is 750
+    "build_server": "303 / 97 / 30 / 74",  # 7bf59fe: 268 / 95 / 31 / 72
     "walk through stdio": "33 / 33 / 10 / 20",  # 7bf59fe: 33 / 33 / 11 / 21
     "walk through /mcp": "46 / 46 / 15 / 34",  # 7bf59fe: 46 / 46 / 16 / 34
     "walk through /api/tools/encodePlantUML": "42 / 42 / 13 / 29",  # 7bf59fe: 42 / 42 / 14 / 29
@@ -74,8 +74,6 @@ ONLY: Final = {
     ],
     "append-only writers": [
         "commands.boj.partial_download",
-        "console.spool",
-        "operations.telemetry.folder",
         "relay.tape",
         "system.line_file",
         "upstream.cassette_folder",
@@ -88,7 +86,6 @@ ONLY: Final = {
         "transports.request_ids",
     ],
     "locks between processes": [
-        "operations.telemetry.folder",
         "system.files",
     ],
     "systems of figures": [
@@ -100,7 +97,6 @@ ONLY: Final = {
         "commands",
         "configuration",
         "console",
-        "kernel",
         "operations",
         "settings",
     ],
