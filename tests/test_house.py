@@ -17,20 +17,20 @@ from scripts.house.walks import walks_in
 from processes import ROOT
 
 LIMITS: Final = {
-    "entries at the top level": 34,  # 7bf59fe: 32
-    "edges between rooms": 179,  # 7bf59fe: 149
-    "import cycles": 12,  # 7bf59fe: 11
-    "modules that fit into their only importer": 131,  # 7bf59fe: 142
-    "public class names defined twice": 41,  # 7bf59fe: 34
+    "entries at the top level": 33,  # 7bf59fe: 32
+    "edges between rooms": 169,  # 7bf59fe: 149
+    "import cycles": 13,  # 7bf59fe: 11
+    "modules that fit into their only importer": 132,  # 7bf59fe: 142
+    "public class names defined twice": 40,  # 7bf59fe: 34
     "noqa": 94,  # 7bf59fe: 86
     "type: ignore": 26,  # 7bf59fe: 24
 }
 """What reading the sources counts."""
 
 WALKS: Final = {
-    "start to tools/list: imports": "91",  # 7bf59fe: 81; the goal is 65
-    "start to tools/list: calls": "1832",  # 7bf59fe: 1441; the goal is 750
-    "build_server": "303 / 97 / 30 / 74",  # 7bf59fe: 268 / 95 / 31 / 72
+    "start to tools/list: imports": "89",  # 7bf59fe: 81; the goal is 65
+    "start to tools/list: calls": "1831",  # 7bf59fe: 1441; the goal is 750
+    "build_server": "303 / 97 / 30 / 73",  # 7bf59fe: 268 / 95 / 31 / 72
     "walk through stdio": "33 / 33 / 10 / 20",  # 7bf59fe: 33 / 33 / 11 / 21
     "walk through /mcp": "46 / 46 / 15 / 34",  # 7bf59fe: 46 / 46 / 16 / 34
     "walk through /api/tools/encodePlantUML": "42 / 42 / 13 / 29",  # 7bf59fe: 42 / 42 / 14 / 29
@@ -50,23 +50,18 @@ ONLY: Final = {
         "upstream.server_process",
     ],
     "JSON-RPC heads": [
-        "commands.development.link",
         "kernel.exchange",
         "kernel.wire",
-        "mcp.inbox",
-        "mcp.messages",
         "operations.telemetry.operation",
         "relay.tape_messages",
-        "transports.http",
         "transports.message_exchanges",
-        "upstream.mcp_messages",
     ],
     "snapshot takers": [
+        "mcp.blocking",
         "relay.server_snapshot",
         "relay.snapshots",
         "relay.tape_snapshot",
         "relay.tasks",
-        "upstream.mcp_client",
     ],
     "recordings": [
         "relay.tape",
@@ -95,7 +90,6 @@ ONLY: Final = {
     ],
     "settings rooms": [
         "commands",
-        "configuration",
         "console",
         "operations",
         "settings",
