@@ -6,11 +6,11 @@ import argparse
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from signet.advice import advise
 from signet.system.text import SPACES, printable
@@ -26,6 +26,7 @@ __all__ = [
     "Parser",
     "add_server_command",
     "add_settings",
+    "flags_of",
     "print_err",
     "print_err_line",
     "redirect_to_null",
@@ -50,6 +51,10 @@ CALL_FLAGS: Final = (
 """The settings of every server that a team runs."""
 TOOLSET_FLAGS: Final = "*"
 """Stands for the flags of all toolsets."""
+HELP: Final = frozenset(("-h", "--help"))
+
+GivenFlags = frozenset[str] | None
+"""The flags of a command line; None stands for all that a command has."""
 
 
 def print_err(text: str) -> None:
@@ -147,13 +152,19 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **facts: Any) -> None:
         super().__init__(**{"allow_abbrev": False, "formatter_class": HelpFormatter, "add_help": False, **facts})
-        self.pending: list[Callable[[], object]] = []
+        self.pending: list[Callable[[GivenFlags], object]] = []
+        self.made: set[str] = set()
+        """The flags of settings that there are already."""
         self._is_loaded = False
 
-    def load(self) -> None:
-        """Make the flags of the settings that the command was given, and behind them those that all commands have."""
-        while self.pending:
-            self.pending.pop(0)()
+    def load(self, words: Collection[str] | None = None) -> None:
+        """Make the flags of settings, all or those among some words, and behind them the flags of every command."""
+        is_whole = words is None or not HELP.isdisjoint(words)
+        given = None if is_whole else frozenset([word.partition("=")[0] for word in words or ()])
+        for make in self.pending:
+            make(given)
+        if is_whole:
+            self.pending.clear()
         if self._is_loaded:
             return
         self._is_loaded = True
@@ -173,11 +184,11 @@ class Parser(argparse.ArgumentParser):
 
         A command that only groups others shows its help where none of them is named, with the exit status 0.
         """
-        self.load()
+        args = sys.argv[1:] if args is None else list(args)
+        self.load(args)
         if not args and self._subparsers is not None:
             args = ["--help"]
         words: list[str] = []
-        args = sys.argv[1:] if args is None else list(args)
         if self.ends_with_dashes and args[-1:] == ["--"]:
             args.pop()
         if self.behind_dashes is not None and "--" in args:
@@ -223,7 +234,8 @@ def add_settings(
         defaults: the defaults of the command, where they are not those of the settings.
         texts: help texts to use in place of the settings' own.
     """
-    command.pending.append(lambda: _add_settings(command, names, prefix, texts, defaults))
+    flags = _SettingFlags(command, names, prefix, texts, defaults)
+    command.pending.append(flags.add)
 
 
 def add_server_command(command: argparse.ArgumentParser) -> None:
@@ -233,36 +245,75 @@ def add_server_command(command: argparse.ArgumentParser) -> None:
     add = partial(command.add_argument, "--env", metavar="KEY", action="append", default=[], help=text)
     if isinstance(command, Parser):
         command.behind_dashes = "server_command"
-        # Behind the flags that were asked for before it.
-        command.pending.append(add)
+        # Behind the flags that were added before it.
+        command.pending.append(lambda _: add())
     else:
         add()
 
 
-def _add_settings(
-    command: Parser,
-    names: tuple[str, ...],
-    prefix: str,
-    texts: Mapping[str, str | Callable[[], str]],
-    defaults: Mapping[str, Any],
-) -> None:
-    from signet.settings.names import known_settings, variable_of
+class _SettingFlags(NamedTuple):
+    """The flags of some settings, which are made when it is known which of them a command line has."""
 
-    known = known_settings()
-    flags = [name for name, field in known.items() if field.flag]
-    for name in [name for given in names for name in (flags if given == TOOLSET_FLAGS else [given])]:
-        field = known[name]._replace(default=defaults[name]) if name in defaults else known[name]
-        flag = name.removeprefix(prefix).replace("_", "-")
-        text = texts.get(name) or _help(field, variable_of(name) if prefix else "")
-        more: dict[str, Any] = {"dest": name, "help": text() if callable(text) else text}
+    command: Parser
+    names: tuple[str, ...]
+    prefix: str
+    texts: Mapping[str, str | Callable[[], str]]
+    defaults: Mapping[str, Any]
+
+    def add(self, given: GivenFlags) -> None:
+        """Add the given flags, or all; the command's arguments have the names of the others too."""
+        from signet.settings.names import find_setting
+
+        self.command.set_defaults(**dict.fromkeys([name for name in self.names if name != TOOLSET_FLAGS]))
+        for name in self._all_names() if given is None else self._given_names(given):
+            if (field := find_setting(name)) is not None:
+                field = field._replace(default=self.defaults[name]) if name in self.defaults else field
+                flag = "--" + "no-" * (field.default is True) + name.removeprefix(self.prefix).replace("_", "-")
+                if flag not in self.command.made and (given is None or flag in given):
+                    self.command.made.add(flag)
+                    self._add(flag, name, field)
+
+    def _add(self, flag: str, name: str, field: Setting) -> None:
+        from signet.settings.names import variable_of
+
+        text = self.texts.get(name) or _help(field, variable_of(name) if self.prefix else "")
+        text = text() if callable(text) else text
+        more: dict[str, Any] = {"dest": name, "help": f"do not {text}" if field.default is True else text}
         if field.is_switch:
             more |= {"action": "store_false" if field.default else "store_true", "default": None}
         else:
             more["metavar"] = field.metavar or None
-        if field.default is True:
-            flag, more["help"] = f"no-{flag}", f"do not {more['help']}"
         # The reference page names the variable beside the flag.
-        command.add_argument(f"--{flag}", **more).__dict__["variable"] = variable_of(name)
+        self.command.add_argument(flag, **more).__dict__["variable"] = variable_of(name)
+
+    def _all_names(self) -> list[str]:
+        """Return the flat names of the settings, with those of all toolsets in the place of `TOOLSET_FLAGS`."""
+        from signet.settings.names import known_settings
+
+        if TOOLSET_FLAGS not in self.names:
+            return list(self.names)
+        flags = [name for name, field in known_settings().items() if field.flag]
+        return [name for word in self.names for name in (flags if word == TOOLSET_FLAGS else [word])]
+
+    def _given_names(self, given: frozenset[str]) -> list[str]:
+        """Return the flat names of those settings that the flags may mean; no toolset is imported for the others."""
+        from signet.settings.names import find_setting, toolset_of
+
+        words = [flag[2:].replace("-", "_") for flag in given if flag.startswith("--")]
+        words = [one for word in words for one in (word, word.removeprefix("no_"))]
+        words += [self.prefix + word for word in words]
+        found = [name for name in words if name in self.names]
+        if TOOLSET_FLAGS in self.names:
+            of_toolsets = [name for name in words if toolset_of(name) is not None]
+            found += [name for name in of_toolsets if (field := find_setting(name)) is not None and field.flag]
+        return list(dict.fromkeys(found))
+
+
+def flags_of(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the flags of a command line that are settings, by their flat names."""
+    from signet.settings.names import is_setting
+
+    return {name: value for name, value in vars(args).items() if is_setting(name)}
 
 
 def _help(field: Setting, variable: str) -> str:

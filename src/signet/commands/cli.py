@@ -18,6 +18,7 @@ from .arguments import (
     Parser,
     add_server_command,
     add_settings,
+    flags_of,
     print_err,
     print_err_line,
     redirect_to_null,
@@ -214,11 +215,9 @@ def settings_of_command(args: argparse.Namespace) -> Settings:
     """Return the settings of a command, resolved; the servers keep a journal unless they are told not to."""
     from signet.app import JOURNALS, resolve
     from signet.settings.file import join_targets
-    from signet.settings.names import known_settings
     from signet.settings.reading import read_settings
 
-    known = known_settings()
-    flags = {name: value for name, value in vars(args).items() if name in known}
+    flags = flags_of(args)
     if getattr(args, "targets", None):
         flags["toolsets"] = ",".join(filter(None, [join_targets(args.targets), flags.get("toolsets")]))
     defaults = {"log_dir": JOURNALS} if "log_dir" in flags else {}
@@ -305,11 +304,10 @@ def _caller_settings(args: argparse.Namespace) -> Settings:
     """Return the settings of `tools` and `call`; raise UsageError for flags that a running server cannot obey."""
     if args.url is None:
         return settings_of_command(args)
-    from signet.settings.names import known_settings
     from signet.settings.reading import read_settings
     from signet.settings.usage import UsageError
 
-    given = {name: value for name, value in vars(args).items() if name in known_settings() and value is not None}
+    given = {name: value for name, value in flags_of(args).items() if value is not None}
     local = next((name.replace("_", "-") for name in given if name not in CALLER_FLAGS), None)
     if local is not None:
         raise UsageError(f"--url asks a running server, which --{local} does not change: write one of the two")

@@ -9,12 +9,12 @@ from typing import Any, Final
 import msgspec
 
 from signet.app import JOURNALS
-from signet.settings.names import known_settings, process_settings
+from signet.settings.names import process_settings
 from signet.settings.reading import read_configuration
 from signet.settings.servers import with_servers_of_file
 from signet.settings.shown import shown_settings
 
-from .arguments import TOOLSET_FLAGS, Parser, add_settings
+from .arguments import TOOLSET_FLAGS, Parser, add_settings, flags_of
 from .terminal import say, table, write, write_json
 
 __all__ = ["add"]
@@ -50,8 +50,7 @@ def _flags() -> list[str]:
 
 def _run(args: argparse.Namespace) -> int:
     """Print the settings of the process and those of the enabled toolsets."""
-    flags = {name: value for name, value in vars(args).items() if name in known_settings()}
-    configuration = read_configuration(os.environ, flags, defaults={"log_dir": JOURNALS}, with_documents=True)
+    configuration = read_configuration(os.environ, flags_of(args), defaults={"log_dir": JOURNALS}, with_documents=True)
     shown = list(shown_settings(with_servers_of_file(configuration.settings, is_private=False)))
     for why in configuration.warnings.values():
         say(why)

@@ -24,17 +24,20 @@ def supervise(command: str, args: Namespace) -> int | None:
 
 def wants_dev(flag: bool | None, config: str | None = None) -> bool:  # noqa: FBT001 - it is the flag
     """Return whether flag, variable or file ask for development mode, before anything of the user's is loaded."""
-    from signet.settings.file import find_file
-    from signet.settings.names import FILE, PREFIX, known_settings
+    from signet.settings.names import FILE, PREFIX, find_setting
     from signet.settings.usage import UsageError
 
     text = os.environ.get(f"{PREFIX}DEV", "")
     try:
         if flag is not None or text.strip():
-            return bool(flag if flag is not None else known_settings()["dev"].read(text))
-        # What is no file can be read only once.
-        is_file = os.path.isfile(config or os.environ.get(f"{PREFIX}CONFIG") or FILE)
-        file = find_file(os.environ, {"config": config}) if is_file else None
+            setting = find_setting("dev") if flag is None else None
+            return bool(flag if setting is None else setting.read(text))
+        # A pipe can be read only once.
+        if not os.path.isfile(config or os.environ.get(f"{PREFIX}CONFIG") or FILE):
+            return False
+        from signet.settings.file import find_file
+
+        file = find_file(os.environ, {"config": config})
         return file is not None and file.table.get("dev") is True
     except (ValueError, UsageError):
         # Told when the settings are read.

@@ -51,7 +51,7 @@ def add_drop_in(server: Parser, prefix: str, flags: Sequence[str], more: Sequenc
     server.ends_with_dashes = True
     server.without_flag = tuple(sorted((*more, *CALL_FLAGS, *VARIABLES)))
     server.variables = (*flags, *own, "deterministic_ids", *server.without_flag)
-    server.pending.append(lambda: _name_variables(server))
+    server.pending.append(lambda given: _name_variables(server) if given is None else None)
 
 
 def _name_variables(server: Parser) -> None:

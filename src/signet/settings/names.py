@@ -51,7 +51,7 @@ TOOLSETS_KEY: Final = "toolsets"
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 TABLES: Final = ("by_toolset", "launch", "limits", "origins", "wrapping")
 """The fields that no flag and no variable sets."""
-OWN: Final = dict.fromkeys(name for name in ProcessSettings.__struct_fields__ if name not in TABLES)
+OWN: Final = dict.fromkeys([name for name in ProcessSettings.__struct_fields__ if name not in TABLES])
 
 
 def flat_name(toolset: Toolset, name: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from signet.advice import advise
-from signet.commands.arguments import Parser, add_settings
+from signet.commands.arguments import Parser, add_settings, flags_of
 
 if TYPE_CHECKING:
     from signet.settings.model import Settings
@@ -72,7 +72,7 @@ UPSTREAM: Final = (
 
 def add(parser: Parser) -> None:
     """Add the commands and flags of `signet boj`."""
-    parser.pending.append(lambda: _add_examples(parser))
+    parser.pending.append(lambda given: _add_examples(parser) if given is None else None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, prog=parser.prog)
 
     databases = _command(commands, "databases", _databases, "list the databases in English and Japanese")
@@ -192,11 +192,9 @@ def _add_upstream(command: Parser, *more: str) -> None:
 
 
 def _settings(args: argparse.Namespace) -> Settings:
-    from signet.settings.names import known_settings
     from signet.settings.reading import read_settings
 
-    flags = {name: value for name, value in vars(args).items() if name in known_settings()}
-    return read_settings(os.environ, {**flags, "toolsets": "boj,boj-explore"})
+    return read_settings(os.environ, {**flags_of(args), "toolsets": "boj,boj-explore"})
 
 
 def _databases(args: argparse.Namespace) -> int:

@@ -17,7 +17,14 @@ import msgspec
 from signet.app import open_toolbox, resolve
 from signet.authoring.drift import orphans_of
 from signet.authoring.frozen import BrokenContractError
-from signet.commands.arguments import TOOLSET_FLAGS, Parser, add_server_command, add_settings, redirect_to_null
+from signet.commands.arguments import (
+    TOOLSET_FLAGS,
+    Parser,
+    add_server_command,
+    add_settings,
+    flags_of,
+    redirect_to_null,
+)
 from signet.commands.ending import leave
 from signet.commands.terminal import replace_unencodable, write, write_json
 from signet.commands.wrapped import spec_of
@@ -27,7 +34,6 @@ from signet.settings.catalogue import loaded_files
 from signet.settings.fields import split_list
 from signet.settings.file import join_targets
 from signet.settings.model import EnabledToolset, Settings
-from signet.settings.names import known_settings
 from signet.settings.reading import read_settings
 from signet.settings.server_spec import ServerSpec
 from signet.settings.servers import servers_of
@@ -111,8 +117,7 @@ def _stop(*_: object) -> NoReturn:
 
 def _settings(args: argparse.Namespace) -> tuple[Settings, list[str], tuple[ServerSpec, ...]]:
     """Return the settings of the run, its targets and the servers to check; raise UsageError if there are none."""
-    known = known_settings()
-    flags = {name: value for name, value in vars(args).items() if name in known}
+    flags = flags_of(args)
     if args.targets:
         flags["toolsets"] = join_targets(args.targets)
     settings, spec = read_settings(os.environ, flags), spec_of(args)

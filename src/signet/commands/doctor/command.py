@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from signet import __version__
-from signet.commands.arguments import TOOLSET_FLAGS, Parser, add_settings
+from signet.commands.arguments import TOOLSET_FLAGS, Parser, add_settings, flags_of
 from signet.commands.ending import leave
 from signet.commands.terminal import replace_unencodable, table, write, write_json
 from signet.kernel.checkup import Check, Finding, State, note, trouble
@@ -64,8 +64,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     others = set(threading.enumerate())
-    known = known_settings()
-    flags = {name: value for name, value in vars(args).items() if name in known and value is not None}
+    flags = {name: value for name, value in flags_of(args).items() if value is not None}
     redactor = SecretRedactor(_secrets(os.environ, flags), min_chars=MIN_SECRET_CHARS)
     checks = checks_of(os.environ, flags)
     # Not asyncio.run: it would wait for a thread that still looks up a name.

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from signet.commands.arguments import Parser, add_settings
+from signet.commands.arguments import Parser, add_settings, flags_of
 
 if TYPE_CHECKING:
     from .problem import FoundProblem
@@ -91,7 +91,6 @@ def _find(args: argparse.Namespace) -> FoundProblem | None:
     """Return the problem that the arguments name; say why there is none."""
     from signet.commands.terminal import say
     from signet.kernel.errors import Fault
-    from signet.settings.names import known_settings
     from signet.settings.reading import read_settings
     from signet.settings.usage import UsageError
 
@@ -99,8 +98,7 @@ def _find(args: argparse.Namespace) -> FoundProblem | None:
 
     if args.offline and not args.keep:
         raise UsageError("--offline reads the cache that --no-cache leaves out: write one of them")
-    flags = {name: value for name, value in vars(args).items() if name in known_settings()}
-    settings = read_settings(os.environ, {**flags, "toolsets": "oj-practice"})
+    settings = read_settings(os.environ, {**flags_of(args), "toolsets": "oj-practice"})
     try:
         return find_problem(args.problem, settings, keep=args.keep, offline=args.offline)
     except Fault as fault:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from signet.advice import advise
-from signet.commands.arguments import CALL_FLAGS, SERVE_FLAGS, Parser, add_settings
+from signet.commands.arguments import CALL_FLAGS, SERVE_FLAGS, Parser, add_settings, flags_of
 from signet.commands.wrapped import variables_of
 from signet.lock.file import DEFAULT_PATH as LOCK_FILE
 from signet.settings.server_name import default_name, plain_name
@@ -142,14 +142,12 @@ def _settings(args: argparse.Namespace) -> Settings:
     """Return the settings of the command; raise UsageError if they name no server, or more than one."""
     from signet.app import JOURNALS
     from signet.openapi.servers_of_file import open_documents
-    from signet.settings.names import known_settings
     from signet.settings.reading import read_settings
     from signet.settings.servers import with_servers
 
     servers = _recorded(_servers(args), args.tape_record)
     open_documents(servers, os.environ)
-    known = known_settings()
-    flags = {name: value for name, value in vars(args).items() if name in known}
+    flags = flags_of(args)
     named = [one.name for one in servers if not one.openapi]
     settings = read_settings(os.environ, flags, defaults={"log_dir": JOURNALS, **DEFAULTS}, servers=named)
     wrapping = Wrapping(
