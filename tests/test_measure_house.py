@@ -69,11 +69,11 @@ def build_server(settings, name=None):
 
     return nested(), Settings.read({}, {})
 ''',
-    "src/signet/catalogue/__init__.py": "from signet.settings.catalogue import boj\n",
-    "src/signet/catalogue/boj.py": "from signet.settings.catalogue import rows\n",
-    "src/signet/catalogue/rows.py": "boj_base_url = 1\n",
-    "src/signet/toolsets/plantuml/tools.py": "import signet.settings.catalogue.lonely\n",
-    "src/signet/catalogue/lonely.py": "\n",
+    "src/signet/shelf/__init__.py": "from signet.shelf import boj\n",
+    "src/signet/shelf/boj.py": "from signet.shelf import rows\n",
+    "src/signet/shelf/rows.py": "boj_base_url = 1\n",
+    "src/signet/toolsets/plantuml/tools.py": "import signet.shelf.lonely\n",
+    "src/signet/shelf/lonely.py": "\n",
     "src/signet/toolsets/boj/tools.py": "class Part:\n    boj = 1\n",
     "src/signet/commands/boj_mcp.py": "BOJ = 1\n",
     "src/signet/__pycache__/old.pyc": "",
@@ -129,19 +129,19 @@ LISTS = """
 ## {name}: entries at the top level of the package
 
 - app.py
-- catalogue
 - commands
 - parts.py
 - settings.py
+- shelf
 - toolsets
 
 ## {name}: rooms
 
 - app
-- catalogue
 - commands
 - parts
 - settings
+- shelf
 - toolsets
 
 ## {name}: edges between rooms
@@ -149,16 +149,16 @@ LISTS = """
 - app -> parts
 - app -> settings
 - parts -> settings
-- toolsets -> catalogue
+- toolsets -> shelf
 
 ## {name}: import cycles, lazy imports counted
 
-- signet.catalogue <-> signet.catalogue.boj
+- signet.shelf <-> signet.shelf.boj
 
 ## {name}: modules with one importer, in its folder, that would fit into it
 
-- signet.settings.catalogue.rows (1) into signet.settings.catalogue.boj (1)
 - signet.parts (18) into signet.app (18)
+- signet.shelf.rows (1) into signet.shelf.boj (1)
 
 ## {name}: public class names defined more than once
 
@@ -191,8 +191,8 @@ LISTS = """
 
 ## {name}: shared files naming boj (with an upstream)
 
-- src/signet/catalogue/__init__.py: boj
-- src/signet/catalogue/rows.py: boj_base_url
+- src/signet/shelf/__init__.py: boj
+- src/signet/shelf/rows.py: boj_base_url
 - pyproject.toml: signet.toolsets.boj
 """
 
