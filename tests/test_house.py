@@ -18,36 +18,31 @@ from processes import ROOT
 
 LIMITS: Final = {
     "entries at the top level": 33,  # 7bf59fe: 32
-    "edges between rooms": 169,  # 7bf59fe: 149
+    "edges between rooms": 170,  # 7bf59fe: 149
     "import cycles": 13,  # 7bf59fe: 11
-    "modules that fit into their only importer": 132,  # 7bf59fe: 142
+    "modules that fit into their only importer": 128,  # 7bf59fe: 142
     "public class names defined twice": 40,  # 7bf59fe: 34
-    "noqa": 94,  # 7bf59fe: 86
-    "type: ignore": 26,  # 7bf59fe: 24
+    "noqa": 86,  # 7bf59fe: 86
+    "type: ignore": 25,  # 7bf59fe: 24
 }
 """What reading the sources counts."""
 
 WALKS: Final = {
-    "start to tools/list: imports": "89",  # 7bf59fe: 81; the goal is 65
-    "start to tools/list: calls": "1831",  # 7bf59fe: 1441; the goal is 750
+    "start to tools/list: imports": "84",  # 7bf59fe: 81; the goal is 65
+    "start to tools/list: calls": "429",  # 7bf59fe: 1441; the goal is 750
     "build_server": "303 / 97 / 30 / 73",  # 7bf59fe: 268 / 95 / 31 / 72
     "walk through stdio": "33 / 33 / 10 / 20",  # 7bf59fe: 33 / 33 / 11 / 21
     "walk through /mcp": "46 / 46 / 15 / 34",  # 7bf59fe: 46 / 46 / 16 / 34
     "walk through /api/tools/encodePlantUML": "42 / 42 / 13 / 29",  # 7bf59fe: 42 / 42 / 14 / 29
     "walk through /mcp/tool/plantuml.encode": "43 / 43 / 16 / 34",  # 7bf59fe: 42 / 42 / 16 / 34
     "walk of an own tool": "65 / 61 / 13 / 37",  # 7bf59fe: 61 / 57 / 12 / 33
-    "walk of a wrapped call": "113 / 97 / 32 / 74",  # 7bf59fe: 96 / 84 / 24 / 60; the goal is 85 calls in 18 modules
+    "walk of a wrapped call": "113 / 97 / 31 / 72",  # 7bf59fe: 96 / 84 / 24 / 60; the goal is 85 calls in 18 modules
 }
 """What a start and a call enter: imported modules, calls, or calls / functions / modules / module changes."""
 
 ONLY: Final = {
     "child processes": [
-        "commands.development.supervisor",
-        "commands.diagrams",
-        "commands.oj.program_run",
-        "relay.process_group",
-        "system.child",
-        "upstream.server_process",
+        "system.processes",
     ],
     "JSON-RPC heads": [
         "kernel.exchange",
