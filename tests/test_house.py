@@ -53,8 +53,8 @@ ONLY: Final = {
     ],
     "snapshot takers": [
         "mcp.blocking",
+        "mcp.lists",
         "relay.server_snapshot",
-        "relay.snapshots",
         "relay.tape_snapshot",
         "relay.tasks",
     ],

@@ -65,7 +65,7 @@ def compare(old: Snapshot, new: Snapshot, prove: Prove = prove_here) -> tuple[En
     """
     budget = _Budget(prove)
     changes = list(_instructions(old.instructions, new.instructions))
-    for kind, (where, _) in KINDS.items():
+    for kind, (where, *_) in KINDS.items():
         changes += _kind(kind, getattr(old, where), getattr(new, where), budget)
     return tuple(changes)
 
@@ -158,7 +158,7 @@ def _added(kind: str, name: str, entry: Raw, folded: dict[str, str]) -> EntryCha
 
 def _renamed(kind: str, names: tuple[str, str], old: Raw, new: Raw, budget: _Budget) -> EntryChange:
     was, name = names
-    key = KINDS[kind][1]
+    key = KINDS[kind].key
     changed = _fields(kind, read_entry(kind, old), read_entry(kind, new), budget)
     fields = (FieldChange(key, "breaking", f"it was {was!r}"), *(one for one in changed if one.field != key))
     return EntryChange(kind, name, "renamed", fields, was, entry=compact(new))

@@ -39,9 +39,9 @@ def read_entry(kind: str, entry: bytes) -> Entry:
         ValueError: it cannot be read without doubt.
     """
     value = decoded(bytes(entry))
-    name = value.get(KINDS[kind][1]) if isinstance(value, dict) else None
+    name = value.get(KINDS[kind].key) if isinstance(value, dict) else None
     if not isinstance(name, str):
-        raise ValueError(f"it has no {KINDS[kind][1]}")  # noqa: TRY004 - the text is wrong, not a type
+        raise ValueError(f"it has no {KINDS[kind].key}")  # noqa: TRY004 - the text is wrong, not a type
     fields = dict(_pinned(kind, value))
     texts = {key: canonical(part) for key, part in fields.items()}
     ordered = sorted(texts, key=lambda key: key.encode("utf-16-be"))

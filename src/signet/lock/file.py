@@ -129,7 +129,7 @@ def _read(path: str) -> bytes:
 def _locked(path: str, server: _Server) -> LockedServer:
     if digest_of(canonical(server.instructions.value)) != server.instructions.digest:
         raise _tampered(path, server.name, "the instructions")
-    lists = {where: _entries(path, server, kind, where) for kind, (where, _) in KINDS.items()}
+    lists = {where: _entries(path, server, kind, where) for kind, (where, *_) in KINDS.items()}
     try:
         info, capabilities = compact(server.server_info), compact(server.capabilities)
     except ValueError as error:
@@ -201,7 +201,7 @@ def write_lock(path: str, lock: Lock) -> None:
 
 def _written(server: LockedServer) -> _Server:
     snapshot = server.snapshot
-    lists = {where: _pinned(kind, getattr(snapshot, where)) for kind, (where, _) in KINDS.items()}
+    lists = {where: _pinned(kind, getattr(snapshot, where)) for kind, (where, *_) in KINDS.items()}
     order = {where: [entry.name for entry in entries] for where, entries in lists.items()}
     return _Server(
         name=server.name,

@@ -124,7 +124,7 @@ def _settled_modern(dialogue: ClientSession, answer: Answer) -> str:
     common = [version for version in MODERN_VERSIONS if version in versions]
     if not common:
         return _refusal(answer) or f"it speaks no revision of {', '.join(MODERN_VERSIONS)}"
-    dialogue.modern, dialogue.version, dialogue.hello = True, common[-1], hello
+    dialogue.settle_era(hello, common[-1], modern=True)
     return ""
 
 
@@ -133,7 +133,7 @@ def _settled_handshake(dialogue: ClientSession, answer: Answer) -> str:
     version = msgspec.json.decode(hello.get("protocolVersion", b'""'))
     if version not in HANDSHAKE_VERSIONS:
         return _refusal(answer) or f"it speaks the revision {str(version)[:50]!r}, which is not known here"
-    dialogue.modern, dialogue.version, dialogue.hello = False, version, hello
+    dialogue.settle_era(hello, version, modern=False)
     dialogue.notify("notifications/initialized")
     return ""
 

@@ -17,7 +17,7 @@ from signet import __version__
 from signet.kernel.channel import Session
 from signet.kernel.errors import INTERNAL, METHOD_NOT_FOUND
 from signet.kernel.fair_turns import FairTurns
-from signet.kernel.protocol import CAPABILITIES_KEY, VERSION_KEY
+from signet.kernel.protocol import CAPABILITIES_KEY, SERVER_INFO_KEY, VERSION_KEY
 from signet.kernel.relay import RpcRequest
 from signet.kernel.wire import MessageHead
 
@@ -46,6 +46,7 @@ __all__ = ["CLIENT_INFO", "Answer", "ClientSession", "LostError", "PendingReques
 CLIENT_INFO: Final = {"name": "signet", "version": __version__}
 QUESTIONS: Final = frozenset({"elicitation/create", "sampling/createMessage", "roots/list"})
 """The requests of a server that are passed on to the caller."""
+NAMELESS: Final = Raw(b'{"name":"","version":""}')
 OTHER_DOOR: Final = "another door"
 """The holder of calls through other doors than MCP, whose callers are unknown."""
 MAX_QUESTIONS: Final = 256
@@ -78,6 +79,8 @@ class ClientSession:
         self.version = ""
         self.hello: dict[str, Raw] = {}
         """The result of `initialize` or `server/discover`."""
+        self.server_info = NAMELESS
+        """How the server names itself, in either era."""
         self.is_lost = False
         self.why_lost = ""
         self.askers: set[tuple[str, str]] = set()
@@ -99,6 +102,11 @@ class ClientSession:
         """Whether its lists changed since they were compared with the lock."""
         self.judging: asyncio.Future[None] | None = None
         """The comparison that is being made."""
+
+    def settle_era(self, hello: dict[str, Raw], version: str, *, modern: bool) -> None:
+        """Take the era that both sides speak, and what the server said of itself in it."""
+        self.modern, self.version, self.hello = modern, version, hello
+        self.server_info = hello.get("serverInfo") or members(hello.get("_meta")).get(SERVER_INFO_KEY) or NAMELESS
 
     async def open(self) -> None:
         """Open the link; raise LinkError if that fails."""

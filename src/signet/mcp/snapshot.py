@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
+from msgspec import Raw
 
-__all__ = ["INSTRUCTIONS", "KINDS", "Snapshot", "check_names", "compact", "entries_of", "name_of"]
+__all__ = ["INSTRUCTIONS", "KINDS", "LISTS", "Snapshot", "check_names", "compact", "entries_of", "name_of"]
 
 MAX_NAME_CHARS: Final = 100
 INSTRUCTIONS: Final = "instructions"
+
+
+class EntryKind(NamedTuple):
+    """One kind of entries, and how a server lists them."""
+
+    where: str
+    """The field of a snapshot."""
+    key: str
+    """The member that names an entry."""
+    method: str
+    member: str
+    """The member of a result that has the entries."""
+    capability: str
+    """What a server declares that has this list."""
+
+
 KINDS: Final = {
-    "tool": ("tools", "name"),
-    "prompt": ("prompts", "name"),
-    "resource": ("resources", "uri"),
-    "template": ("templates", "uriTemplate"),
+    "tool": EntryKind("tools", "name", "tools/list", "tools", "tools"),
+    "prompt": EntryKind("prompts", "name", "prompts/list", "prompts", "prompts"),
+    "resource": EntryKind("resources", "uri", "resources/list", "resources", "resources"),
+    "template": EntryKind("templates", "uriTemplate", "resources/templates/list", "resourceTemplates", "resources"),
 }
-"""The kinds of entries: where a snapshot has them, and the member that names one."""
+LISTS: Final = {one.method: kind for kind, one in KINDS.items()}
+"""The kind of the entries of each list."""
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,13 +45,13 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """`handshake` or `modern`."""
     version: str
     """The protocol revision."""
-    server_info: msgspec.Raw
-    capabilities: msgspec.Raw
+    server_info: Raw
+    capabilities: Raw
     instructions: str = ""
-    tools: tuple[msgspec.Raw, ...] = ()
-    resources: tuple[msgspec.Raw, ...] = ()
-    templates: tuple[msgspec.Raw, ...] = ()
-    prompts: tuple[msgspec.Raw, ...] = ()
+    tools: tuple[Raw, ...] = ()
+    resources: tuple[Raw, ...] = ()
+    templates: tuple[Raw, ...] = ()
+    prompts: tuple[Raw, ...] = ()
 
 
 class _Named(msgspec.Struct, frozen=True):
@@ -42,24 +60,24 @@ class _Named(msgspec.Struct, frozen=True):
     uri_template: Any = msgspec.field(name="uriTemplate", default=None)
 
 
-def compact(text: bytes) -> msgspec.Raw:
+def compact(text: bytes) -> Raw:
     """Return a JSON text without the blanks between its tokens, with all else as it is written.
 
     Raises:
         ValueError: it is not JSON, or is nested too deeply.
     """
     try:
-        return msgspec.Raw(msgspec.json.format(bytes(text), indent=-1))
+        return Raw(msgspec.json.format(bytes(text), indent=-1))
     except msgspec.MsgspecError as error:
         raise ValueError(f"it is not JSON ({error})") from None
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
 
-def entries_of(snapshot: Snapshot) -> Iterator[tuple[str, msgspec.Raw]]:
+def entries_of(snapshot: Snapshot) -> Iterator[tuple[str, Raw]]:
     """Yield each entry of a snapshot with its kind."""
-    for kind, (where, _) in KINDS.items():
-        for entry in getattr(snapshot, where):
+    for kind, one in KINDS.items():
+        for entry in getattr(snapshot, one.where):
             yield kind, entry
 
 
@@ -69,7 +87,7 @@ def name_of(kind: str, entry: bytes) -> str:
     Raises:
         ValueError: it has none, or is no JSON object.
     """
-    key = KINDS[kind][1]
+    key = KINDS[kind].key
     try:
         named = msgspec.json.decode(entry, type=_Named)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:

@@ -116,7 +116,7 @@ def _why_by_template(pinned: Snapshot, blocked: Blocked, uri: str) -> str:
 
 
 def _names(pinned: Snapshot, kind: str) -> Iterator[str]:
-    return (name_of(kind, entry) for entry in getattr(pinned, KINDS[kind][0]))
+    return (name_of(kind, entry) for entry in getattr(pinned, KINDS[kind].where))
 
 
 def _matches(template: str, uri: str) -> bool:

@@ -23,21 +23,17 @@ from signet.kernel.tools import Tool, Toolbox
 from signet.kernel.wire import ProtocolError, encode
 from signet.mcp.messages import members, text_of
 from signet.mcp.session import Answer, ClientSession
-from signet.mcp.snapshot import Snapshot
+from signet.mcp.snapshot import KINDS, LISTS, Snapshot
 
 from .claimed_uris import ClaimedUris
 from .hello import hello_as_said, hello_of
 from .listing import Flaws, Listed, Terms, list_tools, name_of, nearest_of, over_budget, slug_for, with_prefix
 from .readings import Reading, Readings
 from .sent_params import REFERENCE, check_prompt, prompt_arguments
-from .snapshots import LISTS
 from .translation import capabilities_for, for_handshake, for_modern, listed_for_handshake
 from .wrapped_server import WrappedServer
 
 __all__ = ["Catalogue"]
-
-MEMBERS: Final = {"prompts/list": "prompts", "resources/list": "resources", "resources/templates/list": "templates"}
-"""The field of a snapshot that holds each list."""
 
 
 LONG_LIST_BYTES: Final = 65_536
@@ -258,13 +254,13 @@ class Catalogue:
             return Answer(Raw(for_handshake(request.method, answer.result)))
         await self.learn(request, patient=True)
         entries = [one for server in self.servers for one in self._others(server, request.method)]
-        return Answer(Raw(self._result(request, LISTS[request.method][1], entries)))
+        return Answer(Raw(self._result(request, KINDS[LISTS[request.method]].member, entries)))
 
     def _others(self, server: WrappedServer, method: str) -> list[Raw]:
         """Return what a server whose tools are served lists of another kind; of its prompts, those in its own room."""
         if server.name not in self._listed:
             return []
-        entries: tuple[Raw, ...] = getattr(self._snapshots[server.name], MEMBERS[method])
+        entries: tuple[Raw, ...] = getattr(self._snapshots[server.name], KINDS[LISTS[method]].where)
         if method != "prompts/list" or not self._prefixed:
             return self._uris.own(server.name, method, entries)
         named = [with_prefix(one, f"{server.name}_") for one in entries]

@@ -70,5 +70,5 @@ def snapshot_without(redactor: SecretRedactor | None, snapshot: Snapshot) -> Sna
         server_info=redacted(snapshot.server_info),
         capabilities=redacted(snapshot.capabilities),
         instructions=redactor.text(snapshot.instructions),
-        **{where: tuple(map(redacted, getattr(snapshot, where))) for where, _ in KINDS.values()},
+        **{where: tuple(map(redacted, getattr(snapshot, where))) for where, *_ in KINDS.values()},
     )

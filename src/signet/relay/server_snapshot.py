@@ -111,7 +111,7 @@ class _Asking:
 
     def _list(self, where: str) -> tuple[Raw, ...]:
         """Return the entries of all pages of a list, each with a name of its own."""
-        kind = next(kind for kind, (place, _) in KINDS.items() if place == where)
+        kind = next(kind for kind, (place, *_) in KINDS.items() if place == where)
         found: list[Raw] = []
         for entry in self._pages(*LISTS[where]):
             self._count(entry)

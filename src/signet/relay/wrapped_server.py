@@ -19,6 +19,7 @@ from signet.kernel.relay import RpcRequest, ServerState
 from signet.kernel.tools import Context
 from signet.kernel.wire import encode
 from signet.mcp.link import Link, LinkError
+from signet.mcp.lists import check_page, introduction_of, take_snapshot
 from signet.mcp.negotiation import CALLERS, Introduction, introduce
 from signet.mcp.session import Answer, ClientSession, Hooks, LostError, PendingRequest
 from signet.mcp.snapshot import Snapshot
@@ -33,7 +34,6 @@ from .own_words import own_words
 from .pool import Pool
 from .replies import relayed
 from .sent_params import call_params, refuse_near, sent_params
-from .snapshots import check_page, introduction_of, server_info, take_snapshot
 from .spec_secrets import shown_source
 from .standing import Standing
 from .tasks import Tasks, task_named
@@ -209,7 +209,7 @@ class WrappedServer:
             name,
             answer,
             modern=dialogue.modern,
-            server_info=server_info(dialogue) if self.pinned is None else self.pinned.server_info,
+            server_info=dialogue.server_info if self.pinned is None else self.pinned.server_info,
             relax=self.mode_of(name) == "relax",
             by_mcp=caller is not None,
         )

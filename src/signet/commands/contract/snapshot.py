@@ -82,8 +82,8 @@ def read_snapshot(path: str) -> Snapshot | None:
     if msgspec.json.decode(data, type=_Head).snapshot != FORMAT:
         return None
     snapshot = msgspec.json.decode(data, type=_File).server
-    lists = {where: tuple(map(compact, getattr(snapshot, where))) for where, _ in KINDS.values()}
-    for kind, (where, _) in KINDS.items():
+    lists = {where: tuple(map(compact, getattr(snapshot, where))) for where, *_ in KINDS.values()}
+    for kind, (where, *_) in KINDS.items():
         for entry in lists[where]:
             name_of(kind, entry)
     return msgspec.structs.replace(snapshot, **lists)

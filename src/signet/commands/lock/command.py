@@ -160,7 +160,7 @@ def _with(old: Snapshot, now: Snapshot, accepted: Iterable[EntryChange]) -> Snap
     """Return what was pinned, with the entries that are accepted as they are now, in the order of now."""
     taken = {(one.kind, name) for one in accepted for name in (one.name, one.was or one.name)}
     lists = {}
-    for kind, (where, _) in KINDS.items():
+    for kind, (where, *_) in KINDS.items():
         before = {name_of(kind, entry): entry for entry in getattr(old, where)}
         after = {name_of(kind, entry): entry for entry in getattr(now, where)}
         kept = {name: entry for name, entry in before.items() if (kind, name) not in taken}
