@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import msgspec
 
 from signet import __version__
-from signet.advice import advise
 from signet.kernel.tools import ToolsetRuntime
 from signet.kernel.toolset import Toolset, UpstreamSpec
 from signet.kernel.turns import Turns
@@ -332,6 +331,8 @@ def describe_tapes(folder: str) -> str:
     if not tapes:
         return ""
     what = "the recording of a wrapped server" if tapes[0] == folder else "a folder with recordings of wrapped servers"
+    from signet.advice import advise
+
     return f"{folder} is {what}, made with 'signet wrap --record'; play it with: {advise('tape.play', folder=tapes[0])}"
 
 

@@ -17,8 +17,7 @@ from own_toolsets import call, declared
 from processes import run
 from signet.authoring.declaration import ToolsetDeclaration
 from signet.authoring.toolset import DeclarationError, build_toolset
-from signet.settings.model import Settings
-from signet.settings.toolset_settings import secret_texts
+from signet.settings.model import Settings, secret_texts
 from signet.settings.usage import UsageError
 
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from signet.settings.fields import setting
-from signet.settings.toolset_settings import IncompleteSettings, build_settings, change_settings, secret_texts
+from signet.settings.model import IncompleteSettings, build_settings, change_settings, secret_texts
 
 
 class Own(msgspec.Struct):

@@ -12,7 +12,6 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
-from signet.advice import advise
 from signet.system.text import SPACES, printable
 
 if TYPE_CHECKING:
@@ -210,6 +209,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print one sentence with the way to the help, and exit."""
+        from signet.advice import advise
+
         name, *command = self.prog.split()
         page = advise("help", command=command) if name == "signet" else f"{self.prog} --help"
         print_err_line(name, f"{message}; '{page}' shows what can be written")

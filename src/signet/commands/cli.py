@@ -214,11 +214,12 @@ def _toolsets_text() -> str:
 def settings_of_command(args: argparse.Namespace) -> Settings:
     """Return the settings of a command, resolved; the servers keep a journal unless they are told not to."""
     from signet.app import JOURNALS, resolve
-    from signet.settings.file import join_targets
     from signet.settings.reading import read_settings
 
     flags = flags_of(args)
     if getattr(args, "targets", None):
+        from signet.settings.file import join_targets
+
         flags["toolsets"] = ",".join(filter(None, [join_targets(args.targets), flags.get("toolsets")]))
     defaults = {"log_dir": JOURNALS} if "log_dir" in flags else {}
     named = _named_servers(args)
@@ -252,7 +253,6 @@ def _stdio(args: argparse.Namespace) -> int:
         return status
     from signet.app import build_server
 
-    from .same_tools import same_tools
     from .stdio_process import is_person, run_stdio, tell_a_person
 
     by_hand = is_person()
@@ -260,6 +260,8 @@ def _stdio(args: argparse.Namespace) -> int:
     def read() -> Settings:
         settings = settings_of_command(args)
         if by_hand and not settings.quiet:
+            from .same_tools import same_tools
+
             tell_a_person(same_tools(args))
         return settings
 

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from signet.advice import advise
 from signet.settings.model import Settings
 from signet.settings.usage import UsageError
 
@@ -37,6 +36,8 @@ def tell_a_person(same: SameTools | None) -> None:
     """Print what the server waits for, and the commands that try its tools, if a command line finds them."""
     text = WAITING
     if same is not None:
+        from signet.advice import advise
+
         commands = [advise(way, flags=same.flags, server=same.server) for way in ("tools.list", "call.same")]
         text += f"To try the tools by hand: {', '.join(commands)}\n"
     print_err(text)

@@ -12,13 +12,15 @@ catalogue ── Toolset ─┬─ settings    flags, environment, --help, refer
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from .checkup import Check
 from .tools import Tool
 from .upstream import Upstream, UpstreamRequest, UpstreamResponse
+
+if TYPE_CHECKING:
+    from .checkup import Check
 
 __all__ = ["CorpusRow", "PageContent", "PageSpec", "SandboxSpec", "Toolset", "UpstreamSpec"]
 

@@ -10,14 +10,13 @@ import os
 from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from signet.kernel.toolset import Toolset
 
 from .fields import split_list
-from .providers import provider
 from .usage import UnknownTargetError, UsageError
 
 __all__ = [
@@ -30,6 +29,7 @@ __all__ = [
     "load_toolsets",
     "loaded_files",
     "loaded_targets",
+    "provider",
     "register",
     "registered",
     "target_again",
@@ -43,11 +43,30 @@ the module's name has an underscore for a hyphen."""
 DOCUMENT: Final = "openapi:"
 """How the target of an OpenAPI document begins."""
 
+PROVIDERS: Final = {
+    "target": "signet.authoring.target:load_target",
+    "target.forms": "signet.authoring.target:FORMS",
+    "document": "signet.openapi.toolset:open_target",
+    "documents": "signet.openapi.servers_of_file:open_documents",
+    "limits": "signet.operations.limits.table:read_limits",
+    "limits.foreign": "signet.operations.limits.table:names_of_no_toolset",
+    "server.label": "signet.relay.tape:LABEL",
+    "server.secrets": "signet.relay.spec_secrets:secrets_of",
+}
+"""Parts of the rooms above that settings need: each is imported when it is first used."""
+
 _registered: Final[dict[str, Toolset]] = {}
 _loaded: Final[dict[str, list[str]]] = {}
 """The names of the toolsets of each target that was loaded."""
 _targets: Final[dict[str, str]] = {}
 """The targets of the toolsets that were registered with one."""
+
+
+@cache
+def provider(name: str) -> Any:
+    """Return a part of a room above by its name in the table."""
+    module, _, attribute = PROVIDERS[name].partition(":")
+    return getattr(import_module(module), attribute)
 
 
 def register(toolset: Toolset, *, target: str | None = None) -> None:

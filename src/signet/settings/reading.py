@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from .catalogue import load_toolsets
+from .catalogue import load_toolsets, provider
 from .fields import Given
 from .model import Settings, open_log
 from .names import FILE, NOTHING, PREFIX, TOOLSETS_KEY, find_setting, given_settings
-from .providers import provider
 
 if TYPE_CHECKING:
     from .file import ConfigurationFile

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from signet.system.files import read_regular
 from signet.system.secret_shapes import is_token
 
+from .catalogue import provider
 from .file import SERVERS, ConfigurationFile, find_file
 from .model import Settings
-from .providers import provider
 from .server_spec import RECORDED_SERVERS, ServerSpec, Wrapping
 from .usage import UsageError
 from .variables import nearest
