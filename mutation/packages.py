@@ -112,7 +112,7 @@ PACKAGES = (
     ),
     Package(
         "lock",
-        ("lock/*.py", "mcp/snapshot.py"),
+        ("lock/*.py", "mcp/snapshot.py", "system/canonical_json.py"),
         (
             (
                 "tests/lock/test_comparison.py",

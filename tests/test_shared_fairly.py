@@ -26,8 +26,8 @@ WORDS = ("connections", "handshakes", "threads", "processes", "queue", "idempote
 NAMED = {"Shares", "FairTurns", "HeldValues", "Places"}
 """What is made with the name of a thing."""
 NAMED_BY_OTHERS = {
-    "kernel/fair_turns.py": "the name is given to it",
-    "proofs/places.py": "the name is given to it",
+    "system/places.py": "the name is given to it",
+    "system/threads.py": "the names of threads are given to it",
     "operations/store/held.py": "the name is given to it",
     "engines/jar.py": "places of an engine, which have their name in engines/places.py",
     "engines/javascript.py": "places of an engine, which have their name in engines/places.py",
@@ -35,7 +35,8 @@ NAMED_BY_OTHERS = {
 }
 UNNAMED = {"Semaphore", "BoundedSemaphore", "ThreadPoolExecutor", "ProcessPoolExecutor", "FairExecutor", "Slots",
            "SessionTable", "Queue", "SimpleQueue", "LifoQueue", "PriorityQueue", "Line", "Budget", "Kept", "Threads",
-           "Expiring", "Thread", "Timer", "Popen", "create_subprocess_exec", "create_subprocess_shell"}  # fmt: skip
+           "WorkThreads", "Expiring", "Thread", "Timer", "Popen", "create_subprocess_exec",
+           "create_subprocess_shell"}  # fmt: skip
 """What is made without one: its module is in a row."""
 SIZED = {"Semaphore", "BoundedSemaphore", "ThreadPoolExecutor", "ProcessPoolExecutor"}
 """What is made with its size."""
@@ -50,7 +51,6 @@ ALONE = {
     "operations/store/memory.py": "its buckets and answers are in rows; each upstream caches for itself",
     "operations/telemetry/otlp_metrics.py": "one thread of a process",
     "operations/telemetry/tracing.py": "one thread at the end of a process",
-    "proofs/places.py": "a thread for each place, which has a name",
     "system/processes.py": "processes of places, which have names, and of commands",
     "transports/http_server.py": "makes the places of connections",
     "transports/hangup.py": "one thread of a process",
@@ -196,7 +196,7 @@ def test_the_size_of_a_semaphore_or_a_pool_is_in_a_row() -> None:
         if module not in ALONE and not module.startswith(ROOMS_FOR_ONE)
     }
 
-    assert sorted(sized - known) == ["engines/places.py count"], "add a row to docs/shared-fairly.md"
+    assert sorted(sized - known) == [], "add a row to docs/shared-fairly.md"
 
 
 def test_limits_that_are_named_like_those_of_shared_things_are_in_a_row() -> None:

@@ -244,7 +244,7 @@ TARGET = Target(
     seeds=_seeds,
     generate=_generate,
     tokens=TOKENS,
-    rooms=("relay/tape", "lock/snapshot", "lock/digest"),
+    rooms=("relay/tape", "lock/snapshot", "system/canonical_json"),
     per_byte_s=60e-6,
     fresh=150,
 )

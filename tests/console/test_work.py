@@ -8,16 +8,17 @@ import subprocess
 import sys
 import threading
 from collections.abc import Coroutine
+from functools import partial
 from pathlib import Path
 from weakref import ref
 
 import pytest
 
 from processes import PATIENCE_S, ROOT
-from signet.console.work import Threads, work
+from signet.console.work import work
 from signet.kernel.errors import Fault
+from signet.system.threads import BusyError, WorkThreads
 
-BUSY = "ask again"
 STUCK_AT_THE_END = """
 import asyncio, threading
 from signet.console.work import work
@@ -102,11 +103,11 @@ def test_an_error_is_freed_with_its_last_reference() -> None:
 
 def test_one_that_is_stuck_leaves_the_other_thread() -> None:
     async def test() -> None:
-        threads, stuck = Threads("test", 2, 4, BUSY), Stuck()
-        waiting = asyncio.ensure_future(threads.run(stuck))
+        threads, stuck = WorkThreads("test", 2, 4), Stuck()
+        waiting = asyncio.ensure_future(threads.run("", stuck))
         await until(stuck.started)
 
-        assert [await threads.run(max, number, 0) for number in range(20)] == list(range(20))
+        assert [await threads.run("", partial(max, number, 0)) for number in range(20)] == list(range(20))
 
         stuck.freed.set()
         assert (await waiting).startswith("test-")
@@ -114,39 +115,38 @@ def test_one_that_is_stuck_leaves_the_other_thread() -> None:
     run(test())
 
 
-def test_whoever_finds_too_many_waiting_is_told_to_ask_again() -> None:
+def test_one_more_than_may_wait_is_refused() -> None:
     async def test() -> None:
-        threads, stuck = Threads("test", 2, 3, BUSY), [Stuck() for _ in range(2)]
-        held = [asyncio.ensure_future(threads.run(one)) for one in stuck]
+        threads, stuck = WorkThreads("test", 2, 3), [Stuck() for _ in range(2)]
+        held = [asyncio.ensure_future(threads.run("", one)) for one in stuck]
         for one in stuck:
             await until(one.started)
-        waiting = [asyncio.ensure_future(threads.run(max, number, 0)) for number in range(3)]
+        waiting = [asyncio.ensure_future(threads.run("", partial(max, number, 0))) for number in range(3)]
         await asyncio.sleep(0)
 
-        with pytest.raises(Fault) as refused:
-            await threads.run(max, 1, 0)
+        with pytest.raises(BusyError):
+            await threads.run("", partial(max, 1, 0))
 
-        assert (refused.value.status, refused.value.name, refused.value.message) == (503, "CONSOLE_BUSY", BUSY)
         stuck[0].freed.set()
         assert await asyncio.gather(*waiting) == [0, 1, 2]
         stuck[1].freed.set()
         assert len(set(await asyncio.gather(*held))) == 2
-        assert await threads.run(max, 1, 0) == 1
+        assert await threads.run("", partial(max, 1, 0)) == 1
 
     run(test())
 
 
 def test_who_leaves_frees_the_place_and_is_never_called() -> None:
     async def test() -> None:
-        threads, stuck, called = Threads("test", 1, 1, BUSY), Stuck(), []
-        held = asyncio.ensure_future(threads.run(stuck))
+        threads, stuck, called = WorkThreads("test", 1, 1), Stuck(), []
+        held = asyncio.ensure_future(threads.run("", stuck))
         await until(stuck.started)
-        gone = asyncio.ensure_future(threads.run(called.append, "gone"))
+        gone = asyncio.ensure_future(threads.run("", partial(called.append, "gone")))
         await asyncio.sleep(0)
         gone.cancel()
         await asyncio.wait([gone])
 
-        here = asyncio.ensure_future(threads.run(called.append, "here"))
+        here = asyncio.ensure_future(threads.run("", partial(called.append, "here")))
         await asyncio.sleep(0)
         stuck.freed.set()
         await asyncio.gather(held, here)
@@ -162,9 +162,11 @@ def test_the_doors_have_their_threads_while_the_console_has_none_left() -> None:
         held = [asyncio.ensure_future(work(one)) for one in stuck]
         await until(stuck[0].started)
         await until(stuck[1].started)
-        with pytest.raises(Fault, match="ask again in a few seconds"):
+        with pytest.raises(Fault) as refused:
             await work(max, 1, 0)
 
+        assert (refused.value.status, refused.value.name) == (503, "CONSOLE_BUSY")
+        assert refused.value.message == "The console is busy with other requests: ask again in a few seconds"
         assert await asyncio.to_thread(max, 1, 0) == 1
 
         for one in stuck:

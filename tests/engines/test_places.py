@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from signet.engines.places import MAX_WAITING, Places
+from signet.engines.places import MAX_WAITING, DrawingPlaces
 from signet.engines.pool import Pool
 from signet.kernel.errors import Fault
 from signet.system.piped_process import ChildEndedError, Hold, PipedProcess
@@ -52,7 +52,7 @@ async def leave(*calls: asyncio.Task[None]) -> None:
 
 def test_who_leaves_ends_the_child_and_frees_the_place(pool: Pool) -> None:
     async def scene() -> tuple[list[int], str]:
-        places, begun, ended = Places(1, "test"), list[int](), list[int]()
+        places, begun, ended = DrawingPlaces(1, "test"), list[int](), list[int]()
         call = asyncio.ensure_future(places.run(endless(pool, begun, ended)))
         await until(lambda: bool(begun))
         await leave(call)
@@ -66,7 +66,7 @@ def test_who_leaves_ends_the_child_and_frees_the_place(pool: Pool) -> None:
 
 def test_those_who_leave_while_they_wait_begin_nothing(pool: Pool) -> None:
     async def scene() -> list[int]:
-        places, begun = Places(1, "test"), list[int]()
+        places, begun = DrawingPlaces(1, "test"), list[int]()
         first = asyncio.ensure_future(places.run(endless(pool, begun, [])))
         await until(lambda: bool(begun))
         for _ in range(3 * MAX_WAITING):
@@ -82,7 +82,7 @@ def test_those_who_leave_while_they_wait_begin_nothing(pool: Pool) -> None:
 
 def test_one_more_than_may_wait_is_told_to_come_again(pool: Pool) -> None:
     async def scene() -> Fault:
-        places, begun = Places(1, "test"), list[int]()
+        places, begun = DrawingPlaces(1, "test"), list[int]()
         calls = [asyncio.ensure_future(places.run(endless(pool, begun, []))) for _ in range(1 + MAX_WAITING)]
         await until(lambda: bool(begun))
         with pytest.raises(Fault) as raised:

@@ -13,10 +13,11 @@ import pytest
 
 from processes import PATIENCE_S
 from signet.proofs import asking, changes, examples
-from signet.proofs.asking import AnswerError, Asker, TooHardError
+from signet.proofs.asking import AnswerError, Asker, TooHardError, with_asker
 from signet.proofs.changes import SchemaChanges
 from signet.proofs.kept import Kept
-from signet.proofs.places import BusyError, Places
+from signet.system.places import FairTurns
+from signet.system.threads import BusyError, WorkPlaces
 
 TEXT = {"type": "string"}
 HARD = {"type": "string", "pattern": "^([a-z]{1,100}){1,100}$", "minLength": 9_000}
@@ -99,13 +100,13 @@ def test_kept_answers_have_a_bound_in_bytes_and_the_oldest_go() -> None:
 
 def test_one_holder_leaves_a_place_and_room_for_others() -> None:
     async def test() -> None:
-        places, gate = Places("questions", 2, 6, None), threading.Event()
+        places, gate = WorkPlaces(FairTurns("questions", 2, 6, reserves=True), "test"), threading.Event()
 
         def work(_: Asker) -> str:
             gate.wait(PATIENCE_S)
             return "done"
 
-        greedy = [asyncio.ensure_future(places.run(work, "mallory")) for _ in range(9)]
+        greedy = [asyncio.ensure_future(places.run(with_asker(work), "mallory")) for _ in range(9)]
         await asyncio.sleep(0)
         refused = [one for one in greedy if one.done() and isinstance(one.exception(), BusyError)]
         other = asyncio.ensure_future(places.run(lambda _: "mine", "alice"))
@@ -123,8 +124,10 @@ def test_who_waits_too_long_is_refused_and_who_leaves_ends_the_child() -> None:
     before = children()
 
     async def test() -> None:
-        places = Places("questions", 1, 4, 0.01)
-        hard = asyncio.ensure_future(places.run(lambda asker: asker.ask(changes.compared, question(HARD), 600)))
+        places = WorkPlaces(FairTurns("questions", 1, 4, reserves=True), "test", 0.01)
+        hard = asyncio.ensure_future(
+            places.run(with_asker(lambda asker: asker.ask(changes.compared, question(HARD), 600)))
+        )
         await asyncio.to_thread(wait_for_more_than, before)
         with pytest.raises(BusyError):
             await places.run(lambda _: None)

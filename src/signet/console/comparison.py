@@ -11,9 +11,10 @@ from typing import Final
 
 from signet.advice import advise
 from signet.kernel.errors import Code, Fault
-from signet.proofs.asking import AnswerError, Asker, TooHardError
+from signet.proofs.asking import PLACE, AnswerError, Asker, TooHardError, with_asker
 from signet.proofs.kept import Kept
-from signet.proofs.places import BusyError, Places
+from signet.system.places import FairTurns
+from signet.system.threads import BusyError, WorkPlaces
 
 from .contract_diff import answered
 
@@ -37,7 +38,7 @@ class Questions:
     """The questions of one console: a few at once, the answers kept."""
 
     def __init__(self) -> None:
-        self._places = Places(THING, PLACES, MAX_WAITING, WAIT_S)
+        self._places = WorkPlaces(FairTurns(THING, PLACES, MAX_WAITING, reserves=True), PLACE, WAIT_S)
         self._kept = Kept(KEPT_BYTES)
 
     async def answer(self, key: bytes, work: Callable[[Asker], bytes], holder: str) -> bytes:
@@ -60,7 +61,7 @@ class Questions:
             return answer
 
         try:
-            return await self._places.run(answered_once, holder)
+            return await self._places.run(with_asker(answered_once), holder)
         except BusyError:
             raise Fault(Code.INTERNAL_ERROR, BUSY, name="TOO_MANY_COMPARISONS", status=503) from None
         except AnswerError as error:

@@ -27,7 +27,7 @@ from signet.system.piped_process import ChildEndedError, Hold, PipedProcess
 from signet.system.processes import ProcessLimits
 
 from .picture import DiagramError, find_error, is_unsupported, lacks_graphviz, without_unsafe_links
-from .places import Places
+from .places import DrawingPlaces
 from .pool import PREFIX, Pool
 from .renderer import MAX_PICTURE_BYTES, Form, Limits, failed, too_heavy, too_large, too_slow
 
@@ -98,7 +98,7 @@ class Jar:
         self._jar = jar
         self._limits = limits
         self._pools = {form: Pool(partial(self._start, form), limits.idle_s, max_uses=1) for form in FLAGS}
-        self._places = Places(limits.processes, "signet-jar")
+        self._places = DrawingPlaces(limits.processes, "signet-jar")
         self._works = False
         """Whether it has ever drawn anything."""
 
@@ -116,7 +116,6 @@ class Jar:
         """Kill the processes."""
         for pool in self._pools.values():
             await asyncio.get_running_loop().run_in_executor(None, pool.close)
-        self._places.close()
 
     def _start(self, form: str, folder: str) -> PipedProcess:
         # What a diagram learns of its process are properties of Java: they name the folder by a link.

@@ -18,7 +18,7 @@ from signet.system.processes import ProcessLimits
 from .assets import HERE, Assets
 from .frames import LENGTH_BYTES, Answer, Order, Start, length_of, pack, unpack
 from .picture import DARK, LIGHT, DiagramError, find_error, frame, is_unsupported, size_of
-from .places import Places
+from .places import DrawingPlaces
 from .pool import Pool
 from .renderer import MAX_PICTURE_BYTES, Form, Limits, failed, too_heavy, too_large, too_slow
 
@@ -55,7 +55,7 @@ class JavaScript:
         self._assets = assets
         self._limits = limits
         self._pool = Pool(self._start, limits.idle_s)
-        self._places = Places(limits.processes, "signet-javascript")
+        self._places = DrawingPlaces(limits.processes, "signet-javascript")
 
     async def draw(self, source: str, form: Form, *, dark: bool) -> bytes | DiagramError:
         """Return the picture of a diagram, or what is wrong with it."""
@@ -65,7 +65,6 @@ class JavaScript:
     async def close(self) -> None:
         """Kill the children."""
         await asyncio.get_running_loop().run_in_executor(None, self._pool.close)
-        self._places.close()
 
     def _start(self, folder: str) -> PipedProcess:
         # In isolated mode Python reads no variable and no file of the folder; the way to the packages is our own.

@@ -16,8 +16,8 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from signet.mcp.snapshot import INSTRUCTIONS, KINDS, Snapshot, compact, name_of
+from signet.system.canonical_json import decoded
 
-from .digest import decoded
 from .entries import META, Entry, is_pinned, read_entry
 from .fields import RANKS, SIDES, FieldChange, Prove, compare_field, prove_here
 from .words import danger_of, strings_of

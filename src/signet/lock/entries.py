@@ -8,8 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from signet.mcp.snapshot import KINDS
-
-from .digest import canonical, decoded, digest_of
+from signet.system.canonical_json import canonical, decoded, digest_of
 
 __all__ = ["META", "Entry", "is_pinned", "read_entry"]
 

@@ -17,8 +17,8 @@ from signet.compatibility.open_objects import Schema
 from signet.compatibility.satisfaction import example_of
 from signet.compatibility.verdict import Side, Verdict, compare_schemas
 from signet.kernel.schema_budget import check_budget
+from signet.system.canonical_json import canonical
 
-from .digest import canonical
 from .words import danger_of, property_paths, schema_words
 
 __all__ = ["RANKS", "FieldChange", "Prove", "compare_field", "prove_here"]

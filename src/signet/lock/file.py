@@ -11,10 +11,10 @@ import msgspec
 from msgspec import Raw
 
 from signet.mcp.snapshot import KINDS, Snapshot, compact
+from signet.system.canonical_json import canonical, digest_of
 from signet.system.files import locked_folder, open_regular, replacing
 
 from .address import shown_command, shown_url
-from .digest import canonical, digest_of
 from .entries import read_entry
 
 __all__ = ["DEFAULT_PATH", "Lock", "LockError", "LockedServer", "changing_lock", "read_lock", "write_lock"]

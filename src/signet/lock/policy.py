@@ -9,10 +9,10 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from signet.mcp.snapshot import KINDS, Snapshot
+from signet.system.canonical_json import canonical, decoded
 from signet.system.text import cut, visible
 
 from .comparison import EntryChange, compare
-from .digest import canonical, decoded
 from .fields import RANKS, Prove, prove_here
 from .file import LockedServer
 from .words import strings_of

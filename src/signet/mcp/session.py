@@ -16,10 +16,10 @@ from msgspec import UNSET, Raw
 from signet import __version__
 from signet.kernel.channel import Session
 from signet.kernel.errors import INTERNAL, METHOD_NOT_FOUND
-from signet.kernel.fair_turns import FairTurns
 from signet.kernel.protocol import CAPABILITIES_KEY, SERVER_INFO_KEY, VERSION_KEY
 from signet.kernel.relay import RpcRequest
 from signet.kernel.wire import MessageHead
+from signet.system.places import FairTurns
 
 from .link import Link, Outgoing
 from .messages import (

@@ -12,14 +12,14 @@ import sys
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 
 from signet.system.piped_process import ChildEndedError, Hold, PipedProcess
 from signet.system.processes import ProcessLimits
 
 from .answering import LENGTH_BYTES, READY
 
-__all__ = ["MEMORY_BYTES", "AnswerError", "Asker", "Function", "TooHardError"]
+__all__ = ["MEMORY_BYTES", "PLACE", "AnswerError", "Asker", "Function", "TooHardError", "with_asker"]
 
 START_S: Final = 30.0
 """How long a child may take to load; the time of a question begins later."""
@@ -30,6 +30,10 @@ MAX_BUSY_S: Final = 60.0
 CPU_S: Final = 120
 """The processor time of a child that outlives a program which was killed."""
 LAUNCH: Final = "import sys; sys.path[:] = sys.argv[1:]; from signet.proofs.answering import main; main()"
+
+PLACE: Final = "signet-proof"
+"""The name of a thread that asks."""
+T = TypeVar("T")
 
 Function = Callable[[bytes], bytes]
 """What answers a question: a function of a module, so that a child can import it."""
@@ -129,3 +133,13 @@ def _converse(child: PipedProcess, name: bytes, question: bytes, seconds: float)
 
 def _with_length(part: bytes) -> bytes:
     return len(part).to_bytes(LENGTH_BYTES, "big") + part
+
+
+def with_asker(work: Callable[[Asker], T]) -> Callable[[Hold], T]:
+    """Return work for a thread that asks a child; whoever has the hold can end the child."""
+
+    def run(hold: Hold) -> T:
+        with Asker(hold) as asker:
+            return work(asker)
+
+    return run

@@ -19,10 +19,10 @@ from msgspec import UNSET, Raw
 from signet.kernel.channel import ClientChannel, Session
 from signet.kernel.errors import INPUT_REQUIRED, INTERNAL, METHOD_NOT_FOUND, MISSING_CAPABILITY, Code, Fault
 from signet.kernel.relay import RpcRequest
-from signet.kernel.shares import Shares
 from signet.kernel.wire import Frame, encode
 from signet.mcp.messages import error_object, members, notification, on_one_line, request
 from signet.mcp.session import Answer, ClientSession, PendingRequest, ServerRequest
+from signet.system.shares import Shares
 
 from .attribution import note_asker
 from .sent_params import check_answer

@@ -11,9 +11,9 @@ import msgspec
 from msgspec import Raw
 
 from signet.kernel.errors import Code, Fault
-from signet.kernel.shares import Shares
 from signet.mcp.messages import members
 from signet.mcp.snapshot import KINDS, Snapshot, name_of
+from signet.system.shares import Shares
 
 __all__ = ["BeingCompared", "Blocked", "check_lock"]
 

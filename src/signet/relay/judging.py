@@ -18,7 +18,7 @@ from .blocking import BeingCompared, Blocked
 
 if TYPE_CHECKING:
     from signet.proofs.changes import SchemaChanges
-    from signet.proofs.places import Places
+    from signet.system.threads import WorkPlaces
 
 __all__ = ["Judge", "places"]
 
@@ -28,11 +28,13 @@ PLACES: Final = 2
 MAX_WAITING: Final = 64
 
 
-def places() -> Places:
-    """Return places that wrapped servers share; the module is loaded when the first change has to be proven."""
-    from signet.proofs.places import Places
+def places() -> WorkPlaces:
+    """Return places that wrapped servers share; the modules are loaded when the first change has to be proven."""
+    from signet.proofs.asking import PLACE
+    from signet.system.places import FairTurns
+    from signet.system.threads import WorkPlaces
 
-    return Places(THING, PLACES, MAX_WAITING, None)
+    return WorkPlaces(FairTurns(THING, PLACES, MAX_WAITING, reserves=True), PLACE)
 
 
 class Judging(Protocol):
@@ -46,7 +48,7 @@ class Judge:
     """Judges the instances of one server, and reports the last judgement."""
 
     def __init__(
-        self, server: str, judge: Judging, tell: Callable[[Judgement], None], places: Callable[[], Places]
+        self, server: str, judge: Judging, tell: Callable[[Judgement], None], places: Callable[[], WorkPlaces]
     ) -> None:
         self._server = server
         self._places = places
@@ -78,10 +80,11 @@ class Judge:
             proof.cancel()
 
     async def _prove(self, now: Snapshot, changes: SchemaChanges, blocked: BeingCompared, number: int) -> None:
-        from signet.proofs.places import BusyError
+        from signet.proofs.asking import with_asker
+        from signet.system.threads import BusyError
 
         try:
-            await self._places().run(changes.ask, self._server)
+            await self._places().run(with_asker(changes.ask), self._server)
         except BusyError:
             changes.refuse()
         judgement = await asyncio.to_thread(self._judge, now, prove=changes.find)

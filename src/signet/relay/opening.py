@@ -27,7 +27,7 @@ from .relay import ServerRelay
 from .wrapped_server import Listeners, WrappedServer
 
 if TYPE_CHECKING:
-    from signet.proofs.places import Places
+    from signet.system.threads import WorkPlaces
 
     from .tape import TapeWriter
     from .tape_reader import TapeReader
@@ -159,7 +159,7 @@ def _room_for(text: str) -> int:
 
 
 def _pin(
-    server: WrappedServer, locked: LockedServer, wrapping: Wrapping, log: Log, shared: Callable[[], Places]
+    server: WrappedServer, locked: LockedServer, wrapping: Wrapping, log: Log, shared: Callable[[], WorkPlaces]
 ) -> Judge:
     """Serve what is pinned, and judge each new instance by it before it is used."""
     server.pinned = locked.snapshot

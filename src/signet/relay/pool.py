@@ -17,9 +17,9 @@ from typing import Any, Final
 import msgspec
 
 from signet.kernel.errors import TOO_MANY_PROCESSES, Code, Fault
-from signet.kernel.fair_turns import FairTurns
 from signet.mcp.link import LinkError
 from signet.mcp.session import ClientSession
+from signet.system.places import FairTurns
 
 __all__ = ["Pool"]
 

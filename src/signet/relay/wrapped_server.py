@@ -13,7 +13,6 @@ from msgspec import Raw
 from signet.kernel.caller import holder_now
 from signet.kernel.channel import Session
 from signet.kernel.errors import TOO_MANY_PROCESSES, Code, Fault
-from signet.kernel.fair_turns import FairTurns
 from signet.kernel.outcome import Relayed
 from signet.kernel.relay import RpcRequest, ServerState
 from signet.kernel.tools import Context
@@ -24,6 +23,7 @@ from signet.mcp.negotiation import CALLERS, Introduction, introduce
 from signet.mcp.session import Answer, ClientSession, Hooks, LostError, PendingRequest
 from signet.mcp.snapshot import Snapshot
 from signet.settings.server_spec import ServerSpec
+from signet.system.places import FairTurns
 
 from .attribution import holder_of, session_of
 from .blocking import BeingCompared, Blocked, check_lock

@@ -16,10 +16,10 @@ import msgspec
 from signet.kernel.caller import CALLER, Caller, Principal, holder_now
 from signet.kernel.errors import ACCESS_FAULTS, Fault
 from signet.kernel.exchange import Exchange
-from signet.kernel.fair_turns import FairTurns
 from signet.kernel.relay import Relay
 from signet.kernel.server import Server
 from signet.kernel.toolset import PageSpec
+from signet.system.places import FairTurns
 
 from .compression import MIN_BYTES, SLOW_BYTES, accepts_gzip, compressed, with_vary
 from .exchanges import ExchangeNotes, broken

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from .fair_executor import FairExecutor
+from signet.kernel.caller import holder_now
+from signet.system.threads import FairExecutor
+
 from .hangup import Hangup, block_hangup
 from .http_server import HttpServer, new_event_loop
 from .listening import remove_own_paths
@@ -101,7 +103,7 @@ def run_worker(service: Service, ready: Connection) -> None:
 
 def _run(service: Service, *numbers: signal.Signals, ready: Connection | None = None) -> None:
     loop = new_event_loop()
-    loop.set_default_executor(FairExecutor())
+    loop.set_default_executor(FairExecutor(holder_now))
     asyncio.set_event_loop(loop)
     loop.set_exception_handler(partial(_on_loop_error, service))
     loop.run_until_complete(_serve(service, numbers, ready))

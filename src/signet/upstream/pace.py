@@ -25,7 +25,7 @@ from signet.kernel.waiting import Waiting
 if TYPE_CHECKING:
     import asyncio
 
-    from signet.kernel.fair_turns import FairTurns
+    from signet.system.places import FairTurns
 
 __all__ = ["NoTurn", "Pace", "Slot"]
 
@@ -114,7 +114,7 @@ class Pace:
     @cached_property
     def _gate(self) -> FairTurns:
         # Made when it is needed: a server that is only asked for its tools loads no event loop.
-        from signet.kernel.fair_turns import FairTurns
+        from signet.system.places import FairTurns
 
         return FairTurns("turns at a service", 1)
 

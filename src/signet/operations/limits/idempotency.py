@@ -23,10 +23,10 @@ from signet.kernel.errors import IDEMPOTENCY_CONFLICT, IDEMPOTENCY_FULL, IDEMPOT
 from signet.kernel.gate import Entry
 from signet.kernel.outcome import Call, Outcome
 from signet.kernel.repeated import KeptReply, keep_reply, repeat_reply
-from signet.kernel.shares import Shares
 from signet.kernel.tools import Tool
 from signet.kernel.wire import decode_in_chunks
 from signet.operations.store.store import Kept, Store, StoreError
+from signet.system.shares import Shares
 
 from .outage import Outage
 from .unsaved import UnsavedAnswers

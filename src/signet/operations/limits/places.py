@@ -14,10 +14,10 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from signet.kernel.errors import Fault, rate_limited
-from signet.kernel.fair_turns import FairTurns
 from signet.kernel.outcome import Call, Outcome
-from signet.kernel.shares import Shares
 from signet.kernel.tools import Tool
+from signet.system.places import FairTurns
+from signet.system.shares import Shares
 
 from .figures import Figures
 from .policy import PlaceLimit, Policy

@@ -16,8 +16,8 @@ from typing import Any, Final, cast
 from urllib.parse import quote
 
 from signet.kernel.caller import holder_now
-from signet.kernel.fair_turns import FairTurns
 from signet.kernel.turns import HELD_POLL_S, HOLD_S
+from signet.system.places import FairTurns
 
 from .address import StoreAddress
 from .availability import Availability

@@ -15,8 +15,8 @@ from weakref import ref
 import pytest
 
 from processes import PATIENCE_S
-from signet.kernel.caller import CALLER, Caller
-from signet.transports.fair_executor import SPARE, THREADS, FairExecutor
+from signet.kernel.caller import CALLER, Caller, holder_now
+from signet.system.threads import SPARE, THREADS, FairExecutor
 
 THREADS_HERE, SPARE_HERE = 4, 2
 
@@ -58,7 +58,7 @@ def gate() -> Gate:
 
 @pytest.fixture
 def pool(gate: Gate) -> Iterator[FairExecutor]:
-    executor = FairExecutor(THREADS_HERE, SPARE_HERE)
+    executor = FairExecutor(holder_now, THREADS_HERE, SPARE_HERE)
     yield executor
     gate.open()
     executor.shutdown()

@@ -8,7 +8,7 @@ import struct
 
 import pytest
 
-from signet.lock.digest import canonical, decoded, digest_of
+from signet.system.canonical_json import canonical, decoded, digest_of
 
 NUMBERS = {
     "0000000000000000": "0",

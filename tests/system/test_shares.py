@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from signet.kernel.caller import Caller, Principal
-from signet.kernel.shares import Shares
+from signet.system.shares import Shares
 
 
 def test_the_first_may_have_one_half_and_the_next_one_half_of_the_rest() -> None:
