@@ -6,14 +6,17 @@ import asyncio
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from planted_files import OBSTACLES, obstruct
 from processes import PATIENCE_S
 from redis_server import RedisServer, redis_server
 from signet.kernel.errors import Code, Fault
@@ -22,7 +25,7 @@ from signet.operations.store.address import parse_address
 from signet.operations.store.redis_store import RedisStore
 from signet.operations.store.turns import StoreTurns
 from signet.upstream import pace
-from signet.upstream.machine_turns import FILE, SLOT_BYTES, MachineTurns, turn_folders
+from signet.upstream.machine_turns import FILE, MachineTurns, turn_folders
 from signet.upstream.pace import Pace
 
 LONG_S = 3600.0
@@ -94,23 +97,144 @@ def test_a_time_that_is_to_come_is_not_believed(redis: RedisServer) -> None:
 
 
 @pytest.mark.parametrize(
-    "content",
-    [b"garbage", b"\xff" * SLOT_BYTES, b"boot 1 - 0", b"0 0 0 0 0 0", b"{boot} 99999999999999999999 - 0"],
-    ids=["a word", "bytes", "another boot", "too many fields", "a time to come"],
+    "row",
+    [
+        ("another boot", 0, "-", 0),
+        ("{boot}", 10**18, "-", 0),
+        ("{boot}", -2, "-", 0),
+        ("{boot}", 0, "a", 10**18),
+        ("{boot}", "0", "-", 0),
+        ("{boot}", None, None, None),
+        (b"\xff", b"\xff", b"\xff", b"\xff"),
+    ],
+    ids=["another boot", "sent in time to come", "sent before time", "held for ever", "texts", "nothing", "bytes"],
 )
-def test_a_slot_that_cannot_be_understood_counts_as_a_request_sent_now(tmp_path: Path, content: bytes) -> None:
-    boot = Path("/proc/sys/kernel/random/boot_id").read_bytes().strip()
-    filled = content.replace(b"{boot}", boot).ljust(SLOT_BYTES)
-    (tmp_path / FILE).write_bytes(filled * 1024)
-    (tmp_path / FILE).chmod(0o600)
+def test_a_state_that_cannot_be_true_counts_as_a_request_sent_now(tmp_path: Path, row: tuple[object, ...]) -> None:
+    asyncio.run(MachineTurns(lambda: [str(tmp_path)]).take("bank", "a", 0))
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    values = [value.replace("{boot}", boot) if isinstance(value, str) else value for value in row]
+    with closing(sqlite3.connect(tmp_path / FILE)) as database, database:
+        database.execute("UPDATE turns SET boot = ?, sent_ns = ?, owner = ?, until_ns = ? WHERE name = 'bank'", values)
 
     async def act() -> None:
         turns = MachineTurns(lambda: [str(tmp_path)])
-        assert await turns.take("bank", "a", LONG_S) == LONG_S
+        assert await turns.take("bank", "a", LONG_S) == pytest.approx(LONG_S, abs=PATIENCE_S)
         # It was mended: the interval goes on and does not begin anew.
         assert await turns.take("bank", "a", 0) == 0
 
     asyncio.run(act())
+
+
+def _foreign(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path)) as database, database:
+        for statement in statements:
+            database.execute(statement)
+
+
+def _damaged(path: Path) -> None:
+    asyncio.run(MachineTurns(lambda: [str(path.parent)]).take("bank", "a", 0))
+    content = path.read_bytes()
+    path.write_bytes(content[:4096] + b"\xff" * (len(content) - 4096))
+
+
+def _without_an_end(path: Path) -> None:
+    asyncio.run(MachineTurns(lambda: [str(path.parent)]).take("bank", "a", 0))
+    path.write_bytes(path.read_bytes()[:5000])
+
+
+BROKEN: dict[str, Callable[[Path], object]] = {
+    "empty": lambda path: path.write_bytes(b""),
+    "a word": lambda path: path.write_bytes(b"garbage"),
+    "slots, as version 0.2 kept them": lambda path: path.write_bytes((b"boot 1 - 0\n".ljust(128)) * 1025),
+    "bytes": lambda path: path.write_bytes(os.urandom(100_000)),
+    "damaged": _damaged,
+    "without an end": _without_an_end,
+    "other tables": lambda path: _foreign(path, "CREATE TABLE other (a)"),
+    "a table of the name": lambda path: _foreign(path, "CREATE TABLE turns (a)"),
+    "a view of the name": lambda path: _foreign(path, "CREATE TABLE t (a)", "CREATE VIEW turns AS SELECT * FROM t"),
+    "a log ahead": lambda path: _foreign(path, "PRAGMA journal_mode = WAL", "CREATE TABLE turns (a)"),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_file_that_is_broken_or_foreign_is_replaced_and_counts_as_a_request_sent_now(
+    tmp_path: Path, kind: str
+) -> None:
+    BROKEN[kind](tmp_path / FILE)
+
+    async def act() -> None:
+        turns = MachineTurns(lambda: [str(tmp_path)])
+        assert await turns.take("bank", "a", LONG_S) == pytest.approx(LONG_S, abs=PATIENCE_S)
+        assert await turns.take("bank", "a", 0) == 0
+        assert await turns.start("bank", "a", 0) is True
+
+    asyncio.run(act())
+
+
+def test_a_file_that_breaks_while_a_turn_is_held_takes_the_turn_with_it(tmp_path: Path) -> None:
+    async def act() -> None:
+        turns = MachineTurns(lambda: [str(tmp_path)])
+        await turns.take("bank", "a", 0)
+        await turns.take("bank", "a", 0)
+        (tmp_path / FILE).write_bytes(b"garbage")
+        assert await turns.start("bank", "a", 0) is False
+        assert await turns.take("bank", "a", LONG_S) > 0
+
+    asyncio.run(act())
+
+
+def test_a_file_that_another_process_has_locked_is_waited_for_and_then_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("signet.upstream.machine_turns.MAX_LOCKED_S", 0.1)
+
+    async def act() -> None:
+        turns = MachineTurns(lambda: [str(tmp_path)])
+        await turns.take("bank", "a", 0)
+        with closing(sqlite3.connect(tmp_path / FILE, isolation_level=None)) as other:
+            other.execute("BEGIN EXCLUSIVE")
+            with pytest.raises(TurnsError, match="does not give up the file of turns"):
+                await turns.take("bank", "a", 0)
+            waiting = asyncio.ensure_future(turns.take("bank", "a", 0))
+            await asyncio.sleep(0)
+            other.execute("COMMIT")
+            assert await waiting == 0
+
+    asyncio.run(act())
+
+
+@pytest.mark.parametrize("kind", OBSTACLES)
+def test_nothing_but_a_file_of_ours_is_used(tmp_path: Path, kind: str) -> None:
+    is_intact = obstruct(tmp_path / "first" / FILE, kind, tmp_path / "aside")
+    folders = [str(tmp_path / "first"), str(tmp_path / "second")]
+
+    asyncio.run(MachineTurns(lambda: folders).take("bank", "a", 0))
+
+    assert is_intact()
+    assert (tmp_path / "second" / FILE).is_file()
+
+
+def test_the_services_of_the_oldest_requests_are_dropped_and_count_as_sent_when_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_ns = [1_000_000_000_000]
+    monkeypatch.setattr("signet.upstream.machine_turns.MAX_SERVICES", 3)
+
+    async def act() -> None:
+        turns = MachineTurns(lambda: [str(tmp_path / "new")], clock_ns=lambda: now_ns[0])
+        for number in range(6):
+            now_ns[0] += 1_000_000_000
+            assert await turns.take(f"service {number}", "a", 0) == 0
+            await turns.start(f"service {number}", "a", 0)
+        # Three seconds ago the request of the last one that was dropped was sent.
+        assert await turns.take("service 0", "b", 10.0) == pytest.approx(7.0)
+        assert await turns.take("service 5", "b", 10.0) == pytest.approx(10.0)
+
+    asyncio.run(act())
+
+    with closing(sqlite3.connect(tmp_path / "new" / FILE)) as database:
+        names = [name for (name,) in database.execute("SELECT name FROM turns ORDER BY name")]
+    assert names == ["", "service 3", "service 4", "service 5"]
 
 
 def test_the_first_process_of_a_new_machine_need_not_wait(tmp_path: Path) -> None:
@@ -139,7 +263,7 @@ def test_a_file_that_was_removed_counts_as_a_request_sent_now(tmp_path: Path, re
         now_ns[0] += 2_000_000_000
         await first.end("bank", "first")
         if removed == "file":
-            (folder / "turns").unlink()
+            (folder / FILE).unlink()
         else:
             shutil.rmtree(folder)
         asking = turns() if who == "is new" else other
@@ -157,7 +281,8 @@ def test_a_folder_that_cannot_be_used_is_passed_over(tmp_path: Path) -> None:
 
     asyncio.run(MachineTurns(lambda: [str(tmp_path / "file"), str(tmp_path / "second")]).take("bank", "a", 0))
 
-    assert (tmp_path / "second" / FILE).stat().st_mode & 0o777 == 0o600
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "second").iterdir()}
+    assert modes == {"turns.sqlite": 0o600, "turns.sqlite-journal": 0o600}
 
 
 def test_without_a_folder_one_process_goes_on_alone_and_several_refuse(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import IO, Final
 
 __all__ = [
     "append_lines",
+    "check_private",
     "lock",
     "locked_folder",
     "make_private_folders",
@@ -91,6 +92,19 @@ def open_regular(path: str, flags: int, *, follow_link: bool = False) -> int:
         os.close(file)
         raise
     return file
+
+
+def check_private(path: str) -> None:
+    """Check that a path leads to a regular file of this user alone, and not through a link, without opening it.
+
+    Raises:
+        OSError: it does not, or there is none.
+    """
+    status = os.lstat(path)
+    if stat.S_ISLNK(status.st_mode):
+        raise OSError(errno.ELOOP, "Is a symbolic link", path)
+    _check_regular(status.st_mode, path)
+    _check_owner(status, path)
 
 
 def read_regular(path: str, *, follow_link: bool = False) -> bytes:

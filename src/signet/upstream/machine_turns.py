@@ -1,11 +1,13 @@
-"""Turns that all processes of a user on this machine share: one small file, locked for each step.
+"""Turns that all processes of a user on this machine share: a small SQLite file, one transaction for each step.
 
-A slot of the file holds the state of one service: the boot, the time of the last request, who holds the turn and how
-long. Times are those of the monotonic clock, which is one for all processes. A slot that cannot be understood counts as
-a request that was sent just now. Services whose names fall into one slot share their turns.
+    turns(name, boot, sent_ns, owner, until_ns)      the state of each service, and of the file itself under no name
 
-Behind the slots is a stamp: when the file was made. A file may be removed while requests are under way; in the next
-one, a slot that was never used counts as a request sent when the file was made, unless nothing was there before.
+Times are those of the monotonic clock, which is one for all processes. A state that cannot be true counts as a request
+that was sent just now, and a file that SQLite cannot read is replaced by a new one.
+
+The state under no name says when the file was made. A file may be removed while requests are under way; in the next
+one, a service without a state counts as one whose request was sent when the file was made, unless nothing was there
+before. A state that is dropped, because there are many, moves that time on.
 """
 
 from __future__ import annotations
@@ -13,19 +15,26 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
 from functools import cache
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from signet.kernel.turns import HELD_POLL_S, HOLD_S, MAX_SETTLE_S, TurnsError
-from signet.system.files import lock, make_private_folders, open_private, user_cache
+from signet.system.files import check_private, make_private_folders, open_private, user_cache
+
+if TYPE_CHECKING:
+    import sqlite3
 
 __all__ = ["MachineTurns", "turn_folders"]
 
-FILE: Final = "turns"
-SLOTS: Final = 1024
-SLOT_BYTES: Final = 128
+T = TypeVar("T")
+
+FILE: Final = "turns.sqlite"
+MAX_SERVICES: Final = 1024
+"""The number of services whose states are kept; those whose turns were used last, or are held."""
+OF_FILE: Final = ""
+"""The name under which the file has its own state."""
 NOBODY: Final = "-"
 NEVER: Final = -1
 
@@ -33,12 +42,26 @@ SECOND_NS: Final = 1_000_000_000
 HOLD_NS: Final = int(HOLD_S * SECOND_NS)
 SETTLE_NS: Final = int(MAX_SETTLE_S * SECOND_NS)
 LOCK_RETRY_S: Final = 0.002
-STAMP: Final = SLOTS * SLOT_BYTES
-"""The place of the stamp."""
 FRESH_NS: Final = SECOND_NS
 """The age up to which a process that finds no folder takes the machine for a new one."""
 MAX_LOCKED_S: Final = 2.0
 """The time after which a lock that another process does not give up is an error."""
+MAX_REPLACED: Final = 5
+"""How often a file may be broken, removed or replaced in one step."""
+
+BUSY: Final = frozenset({5, 6})
+"""The codes of SQLite (BUSY, LOCKED) for a file that another process has locked."""
+BROKEN: Final = frozenset({1, 11, 17, 19, 20, 24, 26})
+"""Those for a file that is not ours or was damaged: ERROR, CORRUPT, SCHEMA, CONSTRAINT, MISMATCH, FORMAT, NOTADB."""
+CANNOT_OPEN: Final = 14
+OTHER: Final = "another file took its place"
+REMOVED: Final = "it was removed"
+
+CREATE: Final = "CREATE TABLE IF NOT EXISTS turns (name TEXT PRIMARY KEY, boot, sent_ns, owner, until_ns) WITHOUT ROWID"
+READ: Final = "SELECT boot, sent_ns, owner, until_ns FROM turns WHERE name = ?"
+WRITE: Final = "INSERT OR REPLACE INTO turns (name, boot, sent_ns, owner, until_ns) VALUES (?, ?, ?, ?, ?)"
+EXCESS: Final = "SELECT name FROM turns WHERE name <> '' ORDER BY max(sent_ns, until_ns) DESC LIMIT -1 OFFSET ?"
+DROP: Final = "DELETE FROM turns WHERE name = ?"
 
 
 class _State(NamedTuple):
@@ -53,6 +76,10 @@ class _State(NamedTuple):
 
     def is_held(self, now_ns: int) -> bool:
         return self.owner != NOBODY and self.until_ns > now_ns
+
+
+class _UnusableError(Exception):
+    """A file that was broken, removed or replaced in the middle of a step: the step begins anew."""
 
 
 class MachineTurns:
@@ -73,109 +100,162 @@ class MachineTurns:
 
     async def take(self, name: str, owner: str, interval_s: float) -> float:
         """Return 0 if the owner holds the turn now, otherwise the seconds after which to ask again."""
-        async with self._locked() as file:
-            if file is None:
-                return 0.0
-            now_ns, place = self._clock_ns(), _place(name)
-            state = _read(file, place, now_ns)
+
+        def step(file: _File) -> float:
+            state, now_ns = file.read(name), file.now_ns
             if state.is_held(now_ns) and state.owner != owner:
                 return HELD_POLL_S
             free_ns = state.sent_ns + int(interval_s * SECOND_NS) if state.sent_ns != NEVER else now_ns
             if free_ns <= now_ns:
-                _write(file, place, _State(state.sent_ns, owner, now_ns + HOLD_NS))
+                file.write(name, _State(state.sent_ns, owner, now_ns + HOLD_NS))
                 return 0.0
             if not state.is_sound:
-                _write(file, place, state)
+                file.write(name, state)
             return (free_ns - now_ns) / SECOND_NS
+
+        return await self._run(step, 0.0)
 
     async def start(self, name: str, owner: str, settle_s: float) -> bool:
         """Count the request as sent in `settle_s` from now; return False if the turn is no longer held."""
-        async with self._locked() as file:
-            if file is None:
-                return True
-            now_ns, place = self._clock_ns(), _place(name)
-            state = _read(file, place, now_ns)
+
+        def step(file: _File) -> bool:
+            state, now_ns = file.read(name), file.now_ns
             is_mine = state.owner == owner and state.is_held(now_ns)
             if is_mine:
-                _write(file, place, _State(now_ns + int(settle_s * SECOND_NS), owner))
+                file.write(name, _State(now_ns + int(settle_s * SECOND_NS), owner))
             return is_mine
+
+        return await self._run(step, True)  # noqa: FBT003 - the answer of a process that is alone
 
     async def end(self, name: str, owner: str) -> None:
         """Count the request as sent now at the latest; give the turn up if nothing was sent."""
-        async with self._locked() as file:
-            if file is None:
-                return
-            now_ns, place = self._clock_ns(), _place(name)
-            state = _read(file, place, now_ns)
+
+        def step(file: _File) -> None:
+            state = file.read(name)
             if state.owner == owner:
-                _write(file, place, _State(min(state.sent_ns, now_ns)))
+                file.write(name, _State(min(state.sent_ns, file.now_ns)))
 
-    @asynccontextmanager
-    async def _locked(self) -> AsyncIterator[int | None]:
-        """Give the file, locked; None where the only process needs none."""
-        try:
-            file = await self._open_locked()
+        await self._run(step, None)
+
+    async def _run(self, step: Callable[[_File], T], alone: T) -> T:
+        """Return the answer of a step in a transaction; `alone` where the only process needs no file."""
+        import asyncio
+
+        until_s, tries = time.monotonic() + MAX_LOCKED_S, 0
+        while True:
             try:
-                yield file
-            finally:
-                if file is not None:
-                    os.close(file)
-        except OSError as error:
-            why = error.strerror or type(error).__name__
-            raise TurnsError(f"the file of turns cannot be used ({why})") from None
+                path = self._find()
+                return self._transact(path, step) if path else alone
+            except _UnusableError as error:
+                tries += 1
+                if tries == MAX_REPLACED:
+                    raise TurnsError(f"the file of turns cannot be used ({error})") from None
+            except BlockingIOError:
+                if time.monotonic() > until_s:
+                    raise TurnsError("another process does not give up the file of turns") from None
+                await asyncio.sleep(LOCK_RETRY_S)
+            except OSError as error:
+                why = error.strerror or str(error) or type(error).__name__
+                raise TurnsError(f"the file of turns cannot be used ({why})") from None
 
-    async def _open_locked(self) -> int | None:
-        """Open and lock the file that is there; one that was removed meanwhile is nobody's turn."""
-        while (file := self._open()) is not None:
-            try:
-                await _lock(file)
-                if self._is_current(file):
-                    self._stamp(file)
-                    return file
-            except BaseException:
-                os.close(file)
-                raise
-            os.close(file)
-        return None
-
-    def _is_current(self, file: int) -> bool:
-        try:
-            return bool(self._path) and os.path.samestat(os.stat(str(self._path)), os.fstat(file))
-        except FileNotFoundError:
-            return False
-
-    def _stamp(self, file: int) -> None:
-        """Note when the file was made, if it is new or takes the place of one that this process knew."""
-        status, now_ns = os.fstat(file), self._clock_ns()
-        identity = status.st_dev, status.st_ino
-        was, self._known = self._known, identity
-        is_fresh = was is None and self._made_folder and now_ns - self._since_ns < FRESH_NS
-        is_other = was not in (None, identity)
-        if not status.st_size or (is_other and _read(file, STAMP, now_ns).sent_ns == NEVER):
-            _write(file, STAMP, _State(NEVER if is_fresh else now_ns))
-
-    def _open(self) -> int | None:
+    def _find(self) -> str:
+        """Return the path of the file, which exists then; empty where there is none, and none is needed."""
         if self._path is not None:
-            if not self._path:
-                return None
-            # With its folder, which may have gone with it.
-            return _open_in(os.path.dirname(self._path))
-        if _has_locks():
-            for folder in self._folders():
-                had_folder = os.path.isdir(folder)
-                try:
-                    file = _open_in(folder)
-                except OSError as error:
-                    if error.errno in {errno.EMFILE, errno.ENFILE, errno.EINTR}:
-                        # Says nothing about the folder; another process would choose another one.
-                        raise
-                    continue
-                self._path, self._made_folder = os.path.join(folder, FILE), not had_folder
-                return file
+            if self._path:
+                # With its folder, which may have gone with it.
+                _make_in(os.path.dirname(self._path))
+            return self._path
+        for folder in self._folders() if _has_sqlite() else ():
+            had_folder = os.path.isdir(folder)
+            try:
+                path = _make_in(folder)
+                self._transact(path, lambda _: None, made_folder=not had_folder)
+            except BlockingIOError:
+                pass
+            except (OSError, _UnusableError) as error:
+                if isinstance(error, _UnusableError) or error.errno in {errno.EMFILE, errno.ENFILE, errno.EINTR}:
+                    # Says nothing about the folder; another process would choose another one.
+                    raise
+                continue
+            self._path, self._made_folder = path, not had_folder
+            return path
         if self._processes > 1:
             raise TurnsError("no folder can be written in which processes share their turns: set XDG_CACHE_HOME")
         self._path = ""
-        return None
+        return ""
+
+    def _transact(self, path: str, step: Callable[[_File], T], *, made_folder: bool = False) -> T:
+        """Return the answer of a step, in one transaction of a connection of its own.
+
+        Raises:
+            BlockingIOError: another process has locked the file.
+            OSError: the file cannot be used.
+            _UnusableError: it was broken, and is removed, or it is another file by now.
+        """
+        import sqlite3
+
+        identity = _identity(path)
+        try:
+            with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as database:
+                # The state of a boot need not outlive it: nothing is synced to the disk.
+                database.execute("PRAGMA synchronous = OFF")
+                database.execute("PRAGMA journal_mode = PERSIST")
+                # Not IMMEDIATE: a commit has to wait for nobody who reads.
+                database.execute("BEGIN EXCLUSIVE")
+                if _identity(path) != identity:
+                    raise _UnusableError(OTHER)
+                database.execute(CREATE)
+                file = _File(database, self._clock_ns())
+                self._stamp(file, identity, made_folder=made_folder or self._made_folder)
+                answer = step(file)
+                database.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise _explained(error, path, identity) from None
+        self._known = identity
+        return answer
+
+    def _stamp(self, file: _File, identity: tuple[int, int], *, made_folder: bool) -> None:
+        """Note when the file was made, if it is new or takes the place of one that this process knew."""
+        is_fresh = self._known is None and made_folder and file.now_ns - self._since_ns < FRESH_NS
+        is_other = self._known not in (None, identity)
+        row = file.row(OF_FILE)
+        if row is None or (is_other and file.read(OF_FILE).sent_ns == NEVER):
+            file.write(OF_FILE, _State(NEVER if is_fresh else file.now_ns))
+
+
+class _File:
+    """The states in a file that is locked."""
+
+    def __init__(self, database: sqlite3.Connection, now_ns: int) -> None:
+        self._database = database
+        self.now_ns = now_ns
+
+    def row(self, name: str) -> tuple[Any, ...] | None:
+        """Return what is kept under a name."""
+        found: tuple[Any, ...] | None = self._database.execute(READ, (name,)).fetchone()
+        return found
+
+    def read(self, name: str) -> _State:
+        """Return the state of a service; one that cannot be true counts as a request sent now."""
+        row = self.row(name)
+        if row is None:
+            return _State() if name == OF_FILE else _State(self.read(OF_FILE).sent_ns)
+        boot, sent_ns, owner, until_ns = row
+        if not (isinstance(sent_ns, int) and isinstance(owner, str) and isinstance(until_ns, int)):
+            return _State(self.now_ns, is_sound=False)
+        is_possible = NEVER <= sent_ns <= self.now_ns + SETTLE_NS and until_ns <= self.now_ns + HOLD_NS
+        if not is_possible or boot != _boot():
+            return _State(self.now_ns, is_sound=False)
+        return _State(sent_ns, owner, until_ns)
+
+    def write(self, name: str, state: _State) -> None:
+        """Keep the state of a service; those whose requests are the oldest are dropped if there are too many."""
+        self._database.execute(WRITE, (name, _boot(), state.sent_ns, state.owner, state.until_ns))
+        for (excess,) in self._database.execute(EXCESS, (MAX_SERVICES,)).fetchall():
+            made, dropped = self.read(OF_FILE), self.read(excess)
+            self._database.execute(DROP, (excess,))
+            # It counts as sent with the file from now on, which must not be before it was.
+            self.write(OF_FILE, _State(max(made.sent_ns, dropped.sent_ns)))
 
 
 def turn_folders() -> tuple[str, ...]:
@@ -186,49 +266,49 @@ def turn_folders() -> tuple[str, ...]:
     return user_cache(), os.path.join(gettempdir(), f"signet-{user}")
 
 
-async def _lock(file: int) -> None:
-    import asyncio
-
-    until_s = time.monotonic() + MAX_LOCKED_S
-    while not lock(file):
-        if time.monotonic() > until_s:
-            raise TurnsError("another process does not give up the file of turns")
-        await asyncio.sleep(LOCK_RETRY_S)
-
-
-def _open_in(folder: str) -> int:
-    """Open the file in a folder that belongs to this user alone; a folder of somebody else is refused."""
+def _make_in(folder: str) -> str:
+    """Return the path of the file in a folder of this user; make both if they are missing, and follow no link."""
     make_private_folders(folder)
     if hasattr(os, "geteuid") and os.stat(folder).st_uid != os.geteuid():
         raise PermissionError(errno.EPERM, "Belongs to another user", folder)
-    return open_private(os.path.join(folder, FILE), os.O_RDWR | os.O_CREAT)
-
-
-@cache
-def _place(name: str) -> int:
-    from hashlib import sha256
-
-    return int.from_bytes(sha256(name.encode()).digest()[:4]) % SLOTS * SLOT_BYTES
-
-
-def _read(file: int, place: int, now_ns: int) -> _State:
-    """Return the state of a slot; one that cannot be true counts as a request sent now."""
-    data = os.pread(file, SLOT_BYTES, place).rstrip(b"\0 \n")
-    if not data:
-        return _State() if place == STAMP else _State(_read(file, STAMP, now_ns).sent_ns)
+    path = os.path.join(folder, FILE)
     try:
-        boot, sent, owner, until = data.decode("ascii").split()
-        state = _State(int(sent), owner, int(until))
-    except ValueError:
-        return _State(now_ns, is_sound=False)
-    is_possible = NEVER <= state.sent_ns <= now_ns + SETTLE_NS and state.until_ns <= now_ns + HOLD_NS
-    is_true = is_possible and boot == _boot()
-    return state if is_true else _State(now_ns, is_sound=False)
+        check_private(path)
+    except FileNotFoundError:
+        # Only a file that did not exist is closed here: to close one would end the locks of other threads on it.
+        with suppress(FileExistsError):
+            os.close(open_private(path, os.O_RDWR | os.O_CREAT | os.O_EXCL))
+    return path
 
 
-def _write(file: int, place: int, state: _State) -> None:
-    text = f"{_boot()} {state.sent_ns} {state.owner} {state.until_ns}\n".encode("ascii")
-    os.pwrite(file, text.ljust(SLOT_BYTES), place)
+def _identity(path: str) -> tuple[int, int]:
+    try:
+        status = os.lstat(path)
+    except FileNotFoundError:
+        raise _UnusableError(REMOVED) from None
+    return status.st_dev, status.st_ino
+
+
+def _explained(error: sqlite3.Error, path: str, identity: tuple[int, int]) -> Exception:
+    """Return what an error of SQLite means for the step; remove a file that is broken."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in BUSY:
+        return BlockingIOError(errno.EWOULDBLOCK, str(error), path)
+    with suppress(OSError, _UnusableError):
+        if _identity(path) != identity:
+            return _UnusableError(OTHER)
+        if code in BROKEN:
+            os.unlink(path)
+            return _UnusableError(str(error))
+    if not os.path.lexists(path):
+        return _UnusableError(REMOVED)
+    if code == CANNOT_OPEN:
+        try:
+            # SQLite does not tell that there are no descriptors left.
+            os.close(os.open(os.path.dirname(path), os.O_RDONLY))
+        except OSError as why:
+            return why
+    return OSError(errno.EIO, str(error), path)
 
 
 @cache
@@ -242,9 +322,9 @@ def _boot() -> str:
 
 
 @cache
-def _has_locks() -> bool:
+def _has_sqlite() -> bool:
     try:
-        import fcntl  # noqa: F401 - Windows has none
+        import sqlite3  # noqa: F401 - a Python may be built without it
     except ImportError:
         return False
     return True
