@@ -99,6 +99,11 @@ def process() -> Iterator[Server]:
 
 @pytest.fixture
 def bank(process: Server) -> Bank:
+    return fresh(process)
+
+
+def fresh(process: Server) -> Bank:
+    """Return the Bank without the faults and requests of the test before."""
     for path in ("/_sandbox/faults", "/_sandbox/requests"):
         assert process.ask("DELETE", path).status == 204
     return Bank(process)
@@ -117,7 +122,7 @@ def whole(process: Server, tmp_path_factory: pytest.TempPathFactory) -> dict[str
 @pytest.fixture(scope="module")
 def three_pages(process: Server, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The part that a fetch leaves which is killed while it waits for its fourth page."""
-    return killed(Bank(process), tmp_path_factory.mktemp("killed") / "all.csv", 4).read_bytes()
+    return killed(fresh(process), tmp_path_factory.mktemp("killed") / "all.csv", 4).read_bytes()
 
 
 def shaped(origin: str) -> str:

@@ -63,7 +63,6 @@ ONLY: Final = {
         "upstream.cassette_folder",
     ],
     "append-only writers": [
-        "commands.boj.partial_download",
         "relay.tape",
         "system.line_file",
         "upstream.cassette_folder",

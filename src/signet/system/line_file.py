@@ -14,6 +14,7 @@ import errno
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 from .files import lock, open_private
@@ -78,7 +79,8 @@ class LineFile:
             if sync:
                 self.sync()
         except OSError:
-            self.cut(end)
+            with suppress(OSError):
+                self.cut(end)
             raise
 
     def _write_all(self, lines: bytes) -> None:

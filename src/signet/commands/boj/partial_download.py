@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Final
@@ -21,7 +20,8 @@ import msgspec
 from msgspec import Raw, Struct
 
 from signet.kernel.errors import Code, Fault
-from signet.system.files import lock, open_private
+from signet.system.files import lock
+from signet.system.line_file import LineFile
 
 from .extent import Extent
 from .series_query import SeriesPage, SeriesQuery
@@ -66,15 +66,15 @@ class PartialDownload:
         """The position of the next page; None after the last page."""
         self.pages = self.series = self.points = 0
         self.extent = Extent()
-        descriptor = open_private(str(path), os.O_RDWR | os.O_CREAT | os.O_APPEND)
-        self._file = os.fdopen(descriptor, "a+b", buffering=0)
+        self._file = LineFile(str(path))
         try:
-            if not lock(self._file.fileno()):
+            # Not `LineFile.lock`: without locks, the pages of two processes would mix, so that is an error.
+            if not lock(self._file.descriptor):
                 raise self._refusal("is being written by another process: wait for it, or write another --out")
             header = _encode(_Header(FORMAT, Raw(_encode(query)))) + b"\n"
             if not self._resumes(header, restart=restart):
-                self._file.truncate(0)
-                self._append(header)
+                self._file.cut(0)
+                self._file.append_all(header, 0, sync=True)
             self._load()
         except (Fault, OSError):
             self._file.close()
@@ -84,7 +84,7 @@ class PartialDownload:
         """Append a page and sync it to the disk; raise Fault if that fails (the pages before it are safe)."""
         body = _encode(page)
         try:
-            self._append(_encode(_Line(_sum(body), Raw(body))) + b"\n")
+            self._file.append_all(_encode(_Line(_sum(body), Raw(body))) + b"\n", sync=True)
         except OSError as error:
             raise Fault(Code.INTERNAL_ERROR, f"cannot write {self.path} ({error.strerror})") from None
         self._count(page)
@@ -137,12 +137,12 @@ class PartialDownload:
                     break
                 end += len(line)
                 self._count(page)
-        self._file.truncate(end)
+        self._file.cut(end)
 
     @contextlib.contextmanager
     def _reader(self) -> Iterator[IO[bytes]]:
         """Read the file from its beginning, by its descriptor: its path may lead to another file by now."""
-        with open(self._file.fileno(), "rb", closefd=False) as file:
+        with open(self._file.descriptor, "rb", closefd=False) as file:
             file.seek(0)
             yield file
 
@@ -155,19 +155,6 @@ class PartialDownload:
             return None
         is_sound = line.endswith(b"\n") and page.start == self.next and entry.sum == _sum(bytes(entry.page))
         return page if is_sound else None
-
-    def _append(self, line: bytes) -> None:
-        """Write a line and sync it; if that fails, cut off its beginning."""
-        end = self._file.seek(0, os.SEEK_END)
-        try:
-            rest = memoryview(line)
-            while rest:
-                rest = rest[self._file.write(rest) :]
-            os.fsync(self._file.fileno())
-        except OSError:
-            with contextlib.suppress(OSError):
-                self._file.truncate(end)
-            raise
 
     def _count(self, page: SeriesPage) -> None:
         self.next = page.next
