@@ -7,11 +7,13 @@ resolve ── Settings ── open_toolbox ── Toolbox ──┐
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from signet import __version__
+from signet.kernel.gate import Gate, LateGate
 from signet.kernel.outcome import Outcome
 from signet.kernel.pipeline import Mode, Pipeline
 from signet.kernel.protocol import Identity
@@ -22,21 +24,17 @@ from signet.kernel.upstream import UpstreamVisit
 from signet.observers import open_journal, open_observer, refusal_log, retention_of
 from signet.runs import open_run, settings_of_replay
 from signet.settings.model import EnabledToolset, Settings, open_log
+from signet.settings.process import MEMORY
 from signet.system.logs import DEBUG, WARN, Log
-from signet.team.access import open_authenticator, open_pages, open_proxies, open_public_url
-from signet.team.exchanges import open_exchange_log
-from signet.team.limiting import check_limits, open_gate, open_key_gate
-from signet.team.shared import open_store
-from signet.team.telemetry import open_telemetry
-from signet.team.wrapped import relay_of, served
 from signet.toolbox import SCHEMA_ROOT, open_toolbox, unchanged
 
 if TYPE_CHECKING:
     from signet.console.console import Console
     from signet.console.watch import Watch
     from signet.kernel.exchange import Exchange
-    from signet.operations.limits.figures import Figures
+    from signet.operations.store.redis_store import RedisStore
     from signet.operations.telemetry.telemetry import Telemetry
+    from signet.relay.relay import ServerRelay
     from signet.transports.guard import Guard
     from signet.transports.web_app import App
 
@@ -54,6 +52,9 @@ __all__ = [
 
 SAMPLE_TOKEN: Final = "sample-token"  # noqa: S105 - it guards nothing
 """The token that an embedded upstream asks for, so that all tools can be tried."""
+
+COLLECTOR: Final = "OTEL_EXPORTER_OTLP_ENDPOINT"
+"""The variable that turns OpenTelemetry on, as its specification names it."""
 
 OnRefusal = Callable[[str, int, str], None]
 
@@ -91,11 +92,13 @@ def check(settings: Settings) -> tuple[Toolbox, SchemaRegistry]:
     Raises:
         UsageError: no server can be built.
     """
+    from signet.team.limiting import check_limits
+
     log = open_log(settings)
     check_limits(settings, log)
     if settings.journal_max_age is not None:
         retention_of(settings)
-    run = open_run(settings, log, open_store(settings, log))
+    run = open_run(settings, log, _open_store(settings, log))
     enabled = settings.enabled()
     for one in enabled:
         run.runtime(one)
@@ -133,7 +136,7 @@ def build_server(
     log = open_log(settings, name)
     enabled, variant = settings.enabled(), _watched(log, variant) if settings.dev else variant
     toolbox, registry = _open_tools(settings, log, enabled, variant, on_drift or _on_drift(settings, log))
-    telemetry, store = open_telemetry(settings, log, registry), open_store(settings, log)
+    telemetry, store = _open_telemetry(settings, log, registry), _open_store(settings, log)
     run = open_run(settings, log, store, _visitor(watch, telemetry))
     runtimes = list(map(run.runtime, enabled))
     journal = open_journal(settings, log, run, telemetry, watch)
@@ -146,15 +149,15 @@ def build_server(
         observer=open_observer(log, journal, logs_calls=log.level_of("call") >= DEBUG),
         runtimes=_by_slug(runtimes, toolbox),
         explain=_explainer(settings, registry) if settings.dev else None,
-        gate=open_gate(settings, log, store, _limit_figures(telemetry)),
-        key_gate=open_key_gate(settings, log, store),
+        gate=_open_gate(settings, log, store, telemetry),
+        key_gate=LateGate(partial(_open_key_gate, settings, log, store)),
     )
     identity = Identity(name, __version__)
     upstreams = tuple([runtime.upstream for runtime in runtimes if runtime.upstream is not None])
-    relay = relay_of(settings, log, toolbox, registry, identity, telemetry=telemetry)
+    relay = _open_relay(settings, log, toolbox, registry, identity, telemetry=telemetry)
     close = partial(_close_all, [part.close for part in (relay, journal, telemetry, store) if part is not None])
     server = partial(make_server, pipeline, identity, instructions_of(enabled), upstreams, close)
-    return served(server(whole_text=whole_text, empty_lists=empty_lists, relay=relay), relay)
+    return _served(server(whole_text=whole_text, empty_lists=empty_lists, relay=relay), relay)
 
 
 def _open_tools(
@@ -194,13 +197,62 @@ def _kernel(telemetry: Telemetry | None) -> tuple[Callable[..., Pipeline], Calla
     return partial(pipeline, telemetry=telemetry), partial(server, telemetry=telemetry)
 
 
-def _limit_figures(telemetry: Telemetry | None) -> Figures | None:
-    """Return where the gates count, if anybody reads it."""
-    if telemetry is None:
+def _open_telemetry(settings: Settings, log: Log, registry: SchemaRegistry) -> Telemetry | None:
+    if not settings.metrics_dir and not os.environ.get(COLLECTOR):
         return None
+    from signet.team.telemetry import open_telemetry
+
+    return open_telemetry(settings, log, registry)
+
+
+def _open_store(settings: Settings, log: Log) -> RedisStore | None:
+    if settings.store == MEMORY:
+        return None
+    from signet.team.shared import open_store
+
+    return open_store(settings, log)
+
+
+def _open_gate(settings: Settings, log: Log, store: RedisStore | None, telemetry: Telemetry | None) -> Gate | None:
+    """Return the gate before all calls, where there are rules for callers; its figures are read by telemetry."""
+    if not settings.has_rules:
+        return None
+    from signet.team.limiting import open_gate
+
+    if telemetry is None:
+        return open_gate(settings, log, store)
     from signet.operations.telemetry.limit_figures import LimitFigures
 
-    return LimitFigures(telemetry.registry)
+    return open_gate(settings, log, store, LimitFigures(telemetry.registry))
+
+
+def _open_key_gate(settings: Settings, log: Log, store: RedisStore | None) -> Gate:
+    from signet.team.limiting import open_key_gate
+
+    return open_key_gate(settings, log, store)
+
+
+def _open_relay(
+    settings: Settings,
+    log: Log,
+    toolbox: Toolbox,
+    registry: SchemaRegistry,
+    identity: Identity,
+    *,
+    telemetry: Telemetry | None,
+) -> ServerRelay | None:
+    if settings.wrapping is None:
+        return None
+    from signet.team.wrapped import relay_of
+
+    return relay_of(settings, log, toolbox, registry, identity, telemetry=telemetry)
+
+
+def _served(server: Server, relay: ServerRelay | None) -> Server:
+    """Return the server; the relay sends messages to its clients from now on."""
+    if relay is not None:
+        relay.serve(server)
+    return server
 
 
 def _close_all(closing: list[Callable[[], Awaitable[None] | None]]) -> Awaitable[None] | None:
@@ -231,6 +283,8 @@ def _watched(log: Log, variant: Callable[[Tool], Tool]) -> Callable[[Tool], Tool
 
 def build_app(settings: Settings, server: Server | None = None) -> App:
     """Return the web application for settings that are resolved, around a server that is there already or a new one."""
+    from signet.team.access import open_authenticator, open_pages, open_proxies, open_public_url
+    from signet.team.exchanges import open_exchange_log
     from signet.transports.guard import LOOPBACK, Guard
     from signet.transports.listening import UNIX_PREFIX
     from signet.transports.web_app import App
@@ -242,12 +296,7 @@ def build_app(settings: Settings, server: Server | None = None) -> App:
     if not settings.host.startswith(UNIX_PREFIX):
         hosts |= {settings.host.lower()}
     public_url = open_public_url(settings)
-    about: dict[str, Any] = {
-        "name": "signet",
-        "version": __version__,
-        "doors": {"mcp": "/mcp", "rest": "/api/tools", "envelope": "/mcp/tool/{slug}", "openapi": "/openapi.json"},
-        "tools": [tool.name for tool in server.pipeline.toolbox],
-    }
+    about = _about(server)
     legacy = {path: name for toolset, _ in settings.enabled() for path, name in toolset.legacy_paths.items()}
     pages = [page for toolset, _ in settings.enabled() for page in toolset.pages()]
     prefix = ""
@@ -267,6 +316,16 @@ def build_app(settings: Settings, server: Server | None = None) -> App:
     app = partial(App, server, guard, about, legacy, on_refusal, pages=pages, prefix=prefix, console=console)
     app = partial(app, proxies=open_proxies(settings), open_pages=open_pages(settings))
     return app(on_exchange=listener, on_start=on_start, on_close=on_close)
+
+
+def _about(server: Server) -> dict[str, Any]:
+    """Return what the page at `/` says to programs."""
+    return {
+        "name": "signet",
+        "version": __version__,
+        "doors": {"mcp": "/mcp", "rest": "/api/tools", "envelope": "/mcp/tool/{slug}", "openapi": "/openapi.json"},
+        "tools": [tool.name for tool in server.pipeline.toolbox],
+    }
 
 
 def _open_watch() -> Watch:

@@ -18,7 +18,6 @@ import msgspec
 from signet import __version__
 from signet.kernel.tools import ToolsetRuntime
 from signet.kernel.toolset import Toolset, UpstreamSpec
-from signet.kernel.turns import Turns
 from signet.kernel.upstream import ResponseCache, Upstream, UpstreamVisit
 from signet.settings.catalogue import TOOLSETS, find_toolset, load_toolsets
 from signet.settings.model import EnabledToolset, Settings
@@ -28,6 +27,7 @@ from signet.system.logs import DEBUG, WARN, Log
 
 if TYPE_CHECKING:
     from signet.journal.record import JournalEntry, JournalRecord
+    from signet.kernel.turns import Turns
     from signet.operations.store.redis_store import RedisStore
     from signet.settings.server_spec import Wrapping
     from signet.upstream.cassette_folder import CassetteManifest

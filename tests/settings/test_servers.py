@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from signet.settings.client_file import holds_client_servers, read_client_file
+from signet.commands.wrap.client_file import holds_client_servers, read_client_file
 from signet.settings.file import find_file
 from signet.settings.reading import read_settings
 from signet.settings.server_spec import ServerSpec

@@ -24,15 +24,46 @@ from .arguments import (
     redirect_to_null,
     while_starting,
 )
-from .dev_mode import supervise
-from .registry import MORE
 
 if TYPE_CHECKING:
     from signet.settings.model import Settings
 
-__all__ = ["main", "parser", "settings_of_command"]
+__all__ = ["main", "parser", "settings_of_command", "wants_dev"]
 
 FAILED: Final = 1
+
+MORE: Final[dict[str, tuple[str, str]]] = {
+    "new": ("signet.commands.new.command", "write a small project: one tool, its contract, tests and a CI file"),
+    "boj": ("signet.commands.boj.command", "statistics of the Bank of Japan: search, fetch into a file, draw"),
+    "oj": ("signet.commands.oj.command", "problems of online judges: read one, test a program on its samples"),
+    "diagram": ("signet.commands.diagram", "draw the PlantUML diagrams of files, and name the line of an error"),
+    "diagrams": ("signet.commands.diagrams", "fetch the files of the diagram engine; tell which engine draws"),
+    "token": ("signet.commands.token", "make, list and revoke the named tokens of callers"),
+    "wrap": ("signet.commands.wrap.command", "serve any other MCP server, or an OpenAPI document, under contract"),
+    "config": ("signet.commands.config", "show every setting, and the flag, variable or file that set it"),
+    "doctor": ("signet.commands.doctor.command", "show what is installed, configured and reachable, and what is wrong"),
+    "install": ("signet.commands.install.command", "put Signet into the configuration of an AI client"),
+    "uninstall": ("signet.commands.install.removal", "take Signet out of the configuration of an AI client"),
+    "contract": (
+        "signet.commands.contract.command",
+        "freeze the contracts of your own tools; compare sets: what a change breaks",
+    ),
+    "lock": ("signet.commands.lock.command", "pin what other servers say of their tools; show and accept what changed"),
+    "preflight": ("signet.commands.lock.preflight", "look whether tools of other servers are as they were pinned"),
+    "check": ("signet.commands.check.command", "check your own tools: contracts, examples, every door, real clients"),
+    "parity": ("signet.commands.parity.command", "run calls through every door and compare the results"),
+    "replay": ("signet.commands.replay", "run recorded calls again and show what has changed"),
+    "audit": ("signet.commands.audit", "verify an audit log: find a line that was edited, removed or moved"),
+    "sandbox": (
+        "signet.commands.sandbox",
+        "play a toolset's upstream on loopback, with sample data and faults to order (GET /_sandbox)",
+    ),
+    "journal": ("signet.commands.journal.command", "show, filter and query the journal of calls"),
+    "top": ("signet.commands.journal.top", "show what a server does now: calls, errors, times, callers"),
+    "completion": ("signet.commands.completion", "print a completion script for bash, zsh or fish"),
+}
+"""Commands in modules of their own, imported when one is given: each has `add(parser)`, which adds its arguments and
+sets `run`."""
 
 EXAMPLES: Final = """\
 examples:
@@ -249,7 +280,7 @@ def _named_servers(args: argparse.Namespace) -> list[str]:
 
 def _stdio(args: argparse.Namespace) -> int:
     """Serve on stdin and stdout."""
-    if (status := supervise("stdio", args)) is not None:
+    if (status := _supervise("stdio", args)) is not None:
         return status
     from signet.app import build_server
 
@@ -270,7 +301,7 @@ def _stdio(args: argparse.Namespace) -> int:
 
 def _serve(args: argparse.Namespace) -> int:
     """Serve over HTTP."""
-    if (status := supervise("serve", args)) is not None:
+    if (status := _supervise("serve", args)) is not None:
         return status
     from .serve import serve_http
 
@@ -323,3 +354,39 @@ def _help(args: argparse.Namespace) -> int:
     # `call` prints its help itself.
     status: int = again.run(again)
     return status
+
+
+def _supervise(command: str, args: argparse.Namespace) -> int | None:
+    """Run `serve` or `stdio` in development mode and return the exit status; None where that is not asked for."""
+    if not wants_dev(args.dev, args.config):
+        return None
+    if command == "stdio":
+        from .development.relay import Relay
+        from .same_tools import same_tools
+
+        return Relay(args.given, lambda: same_tools(args)).run()
+    from .development.http import HttpSupervisor
+
+    return HttpSupervisor(args.given).run()
+
+
+def wants_dev(flag: bool | None, config: str | None = None) -> bool:  # noqa: FBT001 - it is the flag
+    """Return whether flag, variable or file ask for development mode, before anything of the user's is loaded."""
+    from signet.settings.names import FILE, PREFIX, find_setting
+    from signet.settings.usage import UsageError
+
+    text = os.environ.get(f"{PREFIX}DEV", "")
+    try:
+        if flag is not None or text.strip():
+            setting = find_setting("dev") if flag is None else None
+            return bool(flag if setting is None else setting.read(text))
+        # A pipe can be read only once.
+        if not os.path.isfile(config or os.environ.get(f"{PREFIX}CONFIG") or FILE):
+            return False
+        from signet.settings.file import find_file
+
+        file = find_file(os.environ, {"config": config})
+        return file is not None and file.table.get("dev") is True
+    except (ValueError, UsageError):
+        # Told when the settings are read.
+        return False

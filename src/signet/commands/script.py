@@ -22,8 +22,7 @@ def run() -> None:
     from signet.settings.usage import UsageError
 
     from .arguments import USAGE, print_err_line
-    from .cli import main
-    from .dev_mode import wants_dev
+    from .cli import main, wants_dev
 
     try:
         asyncio.get_running_loop()

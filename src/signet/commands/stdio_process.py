@@ -59,8 +59,6 @@ def run_stdio(read_settings: Callable[[], Settings], build: Callable[[Settings],
     with while_starting():
         # Targets are imported here, and may print, or ask for input.
         settings = read_settings()
-        from signet.settings.model import open_log
-        from signet.team.exchanges import open_exchange_log
         from signet.transports.stdio import serve
 
         if settings.keeps_journal:
@@ -69,8 +67,7 @@ def run_stdio(read_settings: Callable[[], Settings], build: Callable[[Settings],
 
             shorten_switch_interval()
         server = build(settings)
-        telemetry = getattr(server, "telemetry", None)
-        exchanges = open_exchange_log(settings, open_log(settings), server.pipeline.registry, telemetry, is_http=False)
+        exchanges = _open_exchanges(settings, server) if settings.audit_log is not None else None
     try:
         notes = _notes(exchanges, server) if exchanges is not None else None
         left_behind = serve(server, wire, source=source, in_thread=settings.stdio_reader == "thread", notes=notes)
@@ -82,6 +79,15 @@ def run_stdio(read_settings: Callable[[], Settings], build: Callable[[Settings],
         print_err("")
         os._exit(0)
     return 0
+
+
+def _open_exchanges(settings: Settings, server: Server) -> ExchangeLog | None:
+    """Return the audit log; on standard input and output nothing else listens to exchanges."""
+    from signet.settings.model import open_log
+    from signet.team.exchanges import open_exchange_log
+
+    telemetry = getattr(server, "telemetry", None)
+    return open_exchange_log(settings, open_log(settings), server.pipeline.registry, telemetry, is_http=False)
 
 
 def _notes(exchanges: ExchangeLog, server: Server) -> MessageNotes:

@@ -18,7 +18,7 @@ from .errors import Fault
 from .outcome import Call, Outcome
 from .tools import Tool
 
-__all__ = ["Entry", "Gate", "Pass", "run_behind_gate"]
+__all__ = ["Entry", "Gate", "LateGate", "Pass", "run_behind_gate"]
 
 
 class Pass(Protocol):
@@ -37,6 +37,20 @@ class Gate(Protocol):
 
     def enter(self, call: Call, tool: Tool) -> Entry | Awaitable[Entry]:
         """Return the entry of a call, or an awaitable of it where others have to be asked. Raise nothing."""
+
+
+class LateGate:
+    """A gate that is opened by the first call to come to it."""
+
+    def __init__(self, open_: Callable[[], Gate]) -> None:
+        self._open = open_
+        self._gate: Gate | None = None
+
+    def enter(self, call: Call, tool: Tool) -> Entry | Awaitable[Entry]:
+        """Return the entry of the gate."""
+        if self._gate is None:
+            self._gate = self._open()
+        return self._gate.enter(call, tool)
 
 
 Run = Callable[[], Outcome | Coroutine[Any, Any, Outcome]]

@@ -9,6 +9,7 @@ Only this module turns an exception of a tool into a value.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -34,14 +35,13 @@ from .relayed import finish_relayed, oversized
 from .schemas import PREFIX, Contract, ContractError, SchemaRegistry, ToolIO
 from .spending import THREAD_WORK, OverBudgetError
 from .tools import Tool, Toolbox, ToolsetRuntime
-from .validation import RULES, Mode
 from .waiting import Waiting
 from .wire import PIECE_BYTES, decode_in_chunks, encode
 
 if TYPE_CHECKING:
     import asyncio
 
-__all__ = ["CALL_TIMEOUT_S", "Mode", "Observer", "Pipeline"]
+__all__ = ["CALL_TIMEOUT_S", "RULES", "Mode", "Observer", "Pipeline"]
 
 CALL_TIMEOUT_S: Final = 50.0
 """The longest time that a tool may take before its call fails: clients give up after 60 s."""
@@ -53,6 +53,26 @@ MAX_IN_FLIGHT: Final = 1024
 NOTHING_WRONG: Final[tuple[Fault | None, tuple[str, ...]]] = (None, ())
 Prepared = PreparedCall | Outcome
 """A call that can be made, or the outcome of one that cannot."""
+
+
+class Mode(StrEnum):
+    """What the pipeline does with a value that breaks its contract."""
+
+    ENFORCE = "enforce"
+    """Refuse the value."""
+    SHADOW = "shadow"
+    """Note the violation in `shadow_violation` and continue the call."""
+    OFF = "off"
+    """Check nothing."""
+
+
+RULES: Final = {
+    Mode.ENFORCE.value: (True, True),
+    Mode.SHADOW.value: (True, False),
+    Mode.OFF.value: (False, False),
+    "relax": (False, False),
+}
+"""Whether a contract is checked and whether it is enforced, in each mode; `relax` is for wrapped servers' outputs."""
 
 
 class Observer(msgspec.Struct, frozen=True):

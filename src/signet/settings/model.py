@@ -181,6 +181,11 @@ class Settings(ProcessSettings, frozen=True, kw_only=True, forbid_unknown_fields
         """Whether calls are written to a journal."""
         return self.journal and self.log_dir is not None
 
+    @property
+    def has_rules(self) -> bool:
+        """Whether there are rules for callers: limits, or scopes of their tokens."""
+        return bool(self.limits) or (self.rate_limit, self.tokens_file, self.oauth_issuer) != (None, None, None)
+
     def host_names(self) -> frozenset[str]:
         """Return the host names to answer to beside the loopback ones."""
         return frozenset(name.lower() for name in split_list(self.allowed_hosts))

@@ -15,9 +15,11 @@ from .fields import setting
 if TYPE_CHECKING:
     from signet.settings.server_spec import Wrapping
 
-__all__ = ["DEFAULT_SCOPES", "ProcessSettings"]
+__all__ = ["DEFAULT_SCOPES", "MEMORY", "ProcessSettings"]
 
 DEFAULT_SCOPES: Final = "tools:call"
+MEMORY: Final = "memory:"
+"""The store in this process."""
 
 
 class ProcessSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -164,7 +166,7 @@ class ProcessSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
             default_text="memory:",
             secret=True,
         ),
-    ] = "memory:"
+    ] = MEMORY
     metrics_port: Annotated[
         Annotated[int, Meta(ge=0, le=65_535)] | None,
         setting(

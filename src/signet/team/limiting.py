@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from signet.settings.model import Settings
+from signet.settings.process import MEMORY
 from signet.settings.usage import UsageError
 from signet.system.logs import WARN, Log
 
 if TYPE_CHECKING:
-    from signet.kernel.gate import Entry, Gate
-    from signet.kernel.outcome import Call
-    from signet.kernel.tools import Tool
+    from signet.kernel.gate import Gate
     from signet.operations.limits.figures import Figures
     from signet.operations.limits.policy import Policy
     from signet.operations.store.store import Store
 
 __all__ = ["check_limits", "open_gate", "open_key_gate", "open_policy"]
-
-MEMORY: Final = "memory:"
-"""The store in this process."""
 
 
 def open_gate(settings: Settings, log: Log, store: Store | None = None, figures: Figures | None = None) -> Gate | None:
@@ -61,11 +57,6 @@ def open_gate(settings: Settings, log: Log, store: Store | None = None, figures:
     return Gates(gates)
 
 
-def open_key_gate(settings: Settings, log: Log, store: Store | None = None) -> Gate:
-    """Return the gate of calls with an idempotency key, for a server that has no gate for all calls."""
-    return _LateGate(partial(_open_key_gate, settings, log, store))
-
-
 def open_policy(settings: Settings) -> Policy | None:
     """Return the limits that the settings state; None where they state none.
 
@@ -90,21 +81,8 @@ def check_limits(settings: Settings, log: Log) -> None:
         log.line(WARN, "", "limits.unshared", why=why)
 
 
-class _LateGate:
-    """A gate that is opened by the first call to come to it."""
-
-    def __init__(self, open_: Callable[[], Gate]) -> None:
-        self._open = open_
-        self._gate: Gate | None = None
-
-    def enter(self, call: Call, tool: Tool) -> Entry | Awaitable[Entry]:
-        """Return the entry of the gate."""
-        if self._gate is None:
-            self._gate = self._open()
-        return self._gate.enter(call, tool)
-
-
-def _open_key_gate(settings: Settings, log: Log, store: Store | None) -> Gate:
+def open_key_gate(settings: Settings, log: Log, store: Store | None = None) -> Gate:
+    """Return the gate of calls with an idempotency key, for a server that has no gate for all calls."""
     from signet.operations.limits.figures import Figures
     from signet.operations.limits.idempotency import IdempotencyGate
     from signet.operations.limits.outage import Outage

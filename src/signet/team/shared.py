@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from signet.advice import advise
 from signet.settings.model import Settings
+from signet.settings.process import MEMORY
 from signet.settings.usage import UsageError
 from signet.system.logs import WARN, Log
 
@@ -21,7 +22,7 @@ def open_store(settings: Settings, log: Log) -> RedisStore | None:
     Raises:
         UsageError: its address cannot be used, or its client is not installed.
     """
-    if settings.store == "memory:":
+    if settings.store == MEMORY:
         return None
     from signet.operations.store.address import parse_address
 

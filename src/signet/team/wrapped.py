@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from signet.kernel.protocol import Identity
 from signet.kernel.schemas import SchemaRegistry
-from signet.kernel.server import Server
 from signet.kernel.tools import Toolbox
 from signet.settings.model import Settings
 from signet.settings.usage import UsageError
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from signet.relay.relay import ServerRelay
     from signet.relay.standing import Standing
 
-__all__ = ["relay_of", "served"]
+__all__ = ["relay_of"]
 
 WARNED = frozenset({"server.lost", "server.late", "server.not_listed", "server.not_started", "server.schema_unusable",
                     "server.tools_clash", "server.tool_over_budget", "server.unknown_tool", "server.uri_claimed",
@@ -83,10 +82,3 @@ def _short(text: str) -> str:
 
     chars = PLAIN_CHARS if text.isascii() and text.isprintable() else ODD_CHARS
     return cut(text, chars)
-
-
-def served(server: Server, relay: ServerRelay | None) -> Server:
-    """Return the server, for whose clients the relay speaks from now on."""
-    if relay is not None:
-        relay.serve(server)
-    return server

@@ -11,10 +11,10 @@ from typing import Final, NoReturn
 from signet.advice import advise
 from signet.commands.arguments import Parser
 from signet.commands.terminal import say
+from signet.commands.wrap.client_file import holds_client_servers, read_client_file
 from signet.commands.wrapped import variables_of
 from signet.lock.file import DEFAULT_PATH, LockError
 from signet.relay.spec_secrets import lock_words
-from signet.settings.client_file import holds_client_servers, read_client_file
 from signet.settings.file import find_file
 from signet.settings.server_name import default_name
 from signet.settings.server_spec import ServerSpec

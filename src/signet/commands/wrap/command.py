@@ -248,7 +248,7 @@ def name_of_server(args: argparse.Namespace) -> str:
 
 
 def _of_client_file(path: str, common: ServerSpec) -> tuple[ServerSpec, ...]:
-    from signet.settings.client_file import read_client_file
+    from signet.commands.wrap.client_file import read_client_file
 
     shared = {"era": common.era, "pool": common.pool, "validation": common.validation}
     return tuple(replace(one, **shared, env=(*one.env, *common.env)) for one in read_client_file(path))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from signet.kernel.validation import RULES, Mode
+from signet.kernel.pipeline import RULES, Mode
 
 
 @pytest.mark.parametrize(
