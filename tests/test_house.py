@@ -20,7 +20,7 @@ LIMITS: Final = {
     "entries at the top level": 33,  # 7bf59fe: 32
     "edges between rooms": 170,  # 7bf59fe: 149
     "import cycles": 13,  # 7bf59fe: 11
-    "modules that fit into their only importer": 128,  # 7bf59fe: 142
+    "modules that fit into their only importer": 120,  # 7bf59fe: 142
     "public class names defined twice": 40,  # 7bf59fe: 34
     "noqa": 86,  # 7bf59fe: 86
     "type: ignore": 25,  # 7bf59fe: 24
@@ -28,9 +28,9 @@ LIMITS: Final = {
 """What reading the sources counts."""
 
 WALKS: Final = {
-    "start to tools/list: imports": "84",  # 7bf59fe: 81; the goal is 65
-    "start to tools/list: calls": "429",  # 7bf59fe: 1441; the goal is 750
-    "build_server": "303 / 97 / 30 / 73",  # 7bf59fe: 268 / 95 / 31 / 72
+    "start to tools/list: imports": "65",  # 7bf59fe: 81
+    "start to tools/list: calls": "416",  # 7bf59fe: 1441
+    "build_server": "301 / 95 / 26 / 64",  # 7bf59fe: 268 / 95 / 31 / 72
     "walk through stdio": "33 / 33 / 10 / 20",  # 7bf59fe: 33 / 33 / 11 / 21
     "walk through /mcp": "46 / 46 / 15 / 34",  # 7bf59fe: 46 / 46 / 16 / 34
     "walk through /api/tools/encodePlantUML": "42 / 42 / 13 / 29",  # 7bf59fe: 42 / 42 / 14 / 29

@@ -358,7 +358,7 @@ def _help(args: argparse.Namespace) -> int:
 
 def _supervise(command: str, args: argparse.Namespace) -> int | None:
     """Run `serve` or `stdio` in development mode and return the exit status; None where that is not asked for."""
-    if not wants_dev(args.dev, args.config):
+    if not wants_dev(flag=args.dev, config=args.config):
         return None
     if command == "stdio":
         from .development.relay import Relay
@@ -370,7 +370,7 @@ def _supervise(command: str, args: argparse.Namespace) -> int | None:
     return HttpSupervisor(args.given).run()
 
 
-def wants_dev(flag: bool | None, config: str | None = None) -> bool:  # noqa: FBT001 - it is the flag
+def wants_dev(*, flag: bool | None, config: str | None = None) -> bool:
     """Return whether flag, variable or file ask for development mode, before anything of the user's is loaded."""
     from signet.settings.names import FILE, PREFIX, find_setting
     from signet.settings.usage import UsageError

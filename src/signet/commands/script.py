@@ -36,7 +36,7 @@ def run() -> None:
     except UsageError as error:
         print_err_line("signet", error)
         sys.exit(USAGE)
-    if wants_dev("--dev" in sys.argv[1:] or None) and "__file__" in names:
+    if wants_dev(flag="--dev" in sys.argv[1:] or None) and "__file__" in names:
         # Each generation of the tools loads the file afresh.
         sys.exit(main(["stdio", os.path.abspath(names["__file__"]), *sys.argv[1:]]))
     for toolset in toolsets:
