@@ -3,11 +3,12 @@
     [[removal]]                                    [[without]]
     clauses = ["4.cors.headers"]                   clause = "4.context.example"
     what = "any header is allowed"                 why = "…"
-    path = "src/signet/transports/rest.py"
-    before = '''…'''                               the text occurs exactly once in the file
-    after = '''…'''
+    rule = "4.cors.headers"                        the statement with the comment `# rule: 4.cors.headers`
+    before = '''…'''                               the first such text from the marked line on; without it, all of the
+    after = '''…'''                                statement is replaced
 
-A removal that needs more than one change has `changes = [{path, before, after}, …]` instead, made one after another.
+A removal that needs more than one change has `changes = [{rule, before, after}, …]` instead. A rule of a contract has
+`contract`, the name of its file, in place of `rule`, and its text occurs exactly once there.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import msgspec
 
+from .markers import contract_path, place_of, unmarked
 from .packages import ROOT
 
 __all__ = ["FOLDER", "Change", "Removal", "RemovalError", "Removals", "Without", "read_removals"]
@@ -29,22 +31,38 @@ class RemovalError(ValueError):
     """The source is no longer what a removal was written for."""
 
 
-class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A text of a file and what takes its place."""
+class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A text of a marked statement, or of a contract, and what takes its place."""
 
-    path: str
-    before: str
-    after: str
+    rule: str = ""
+    before: str = ""
+    after: str = ""
+    contract: str = ""
 
-    def apply(self, source: str) -> str:
-        """Return the source with the change.
+    def path(self, root: Path = ROOT) -> str:
+        """Return the path of the file that is changed."""
+        return contract_path(self.contract, root) if self.contract else place_of(self.rule, root).path
+
+    def span(self, text: str, root: Path = ROOT) -> tuple[int, int]:
+        """Return what is replaced of a text without markers.
 
         Raises:
-            RemovalError: the text does not occur exactly once.
+            RemovalError: the text is not where the marker is, or occurs more than once in a contract.
         """
-        if (number := source.count(self.before)) != 1:
-            raise RemovalError(f"{self.path} has {number} times what one removal takes away: {self.before!r}")
-        return source.replace(self.before, self.after)
+        if self.contract:
+            if (number := text.count(self.before)) != 1:
+                raise RemovalError(f"{self.contract} has {number} times what one removal takes away: {self.before!r}")
+            start = text.index(self.before)
+            return start, start + len(self.before)
+        place = place_of(self.rule, root)
+        begin, end = place.span(text)
+        if not self.before:
+            return begin, end
+        start = text.find(self.before, place.line_start(text))
+        if not 0 <= start < end:
+            where = f"the statement at '# rule: {self.rule}'"
+            raise RemovalError(f"{where} lacks what a removal takes away: {self.before!r}")
+        return start, start + len(self.before)
 
 
 class Removal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -52,25 +70,36 @@ class Removal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     clauses: list[str]
     what: str
-    path: str = ""
+    rule: str = ""
     before: str = ""
     after: str = ""
+    contract: str = ""
     changes: list[Change] = []
 
     def all_changes(self) -> list[Change]:
         """Return the changes, however they were written down."""
-        return self.changes or [Change(self.path, self.before, self.after)]
+        return self.changes or [Change(self.rule, self.before, self.after, self.contract)]
 
     def texts(self, root: Path = ROOT) -> dict[str, str]:
-        """Return the files that are changed, as they are without the rule.
+        """Return the files that are changed, as they are without the rule, and without markers.
 
         Raises:
-            RemovalError: a text does not occur exactly once in its file.
+            RemovalError: a text is not where its marker is.
+            MarkerError: a marker is not there exactly once.
         """
         found: dict[str, str] = {}
+        for path, changes in self._by_path(root).items():
+            text, _ = unmarked((root / path).read_text(encoding="utf-8"))
+            # From the end on, so that the earlier spans stay where they are.
+            for (start, end), after in sorted(((one.span(text, root), one.after) for one in changes), reverse=True):
+                text = f"{text[:start]}{after}{text[end:]}"
+            found[path] = text
+        return found
+
+    def _by_path(self, root: Path) -> dict[str, list[Change]]:
+        found: dict[str, list[Change]] = {}
         for change in self.all_changes():
-            source = found.get(change.path) or (root / change.path).read_text(encoding="utf-8")
-            found[change.path] = change.apply(source)
+            found.setdefault(change.path(root), []).append(change)
         return found
 
     @property

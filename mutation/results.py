@@ -9,8 +9,9 @@ from pathlib import Path
 
 import msgspec
 
+from .markers import place_of, scope_at, unmarked
 from .mutants import Mutant
-from .packages import Package
+from .packages import ROOT, Package
 from .running import Verdict
 
 __all__ = ["FILE", "REASONS", "Proof", "Reason", "Results", "Score", "collect", "load", "read_reasons", "save"]
@@ -31,10 +32,23 @@ class Proof(msgspec.Struct, frozen=True):
 class Reason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Why a mutant lives."""
 
-    key: str
+    rule: str
+    """The marker of the statement that is changed."""
+    change: str
+    """The key of the mutant behind its path and its function."""
     reason: str
     equivalent: bool
     """True where no test could tell the mutant from the original: it does not count."""
+
+    def key(self, root: Path = ROOT) -> str:
+        """Return the key of the mutant, where its marker stands now.
+
+        Raises:
+            MarkerError: the marker is not there exactly once.
+        """
+        place = place_of(self.rule, root)
+        text, _ = unmarked((root / place.path).read_text(encoding="utf-8"))
+        return f"{place.path} · {scope_at(text, place.line)} · {self.change}"
 
 
 class Score(msgspec.Struct, frozen=True):
@@ -93,6 +107,6 @@ def load(file: Path = FILE) -> Results:
 
 
 def read_reasons(file: Path = REASONS) -> dict[str, Reason]:
-    """Return the reasons of survivors by their keys."""
+    """Return the reasons of survivors by the keys of the mutants."""
     entries = tomllib.loads(file.read_text(encoding="utf-8")).get("mutant", [])
-    return {one.key: one for one in msgspec.convert(entries, type=list[Reason])}
+    return {one.key(): one for one in msgspec.convert(entries, type=list[Reason])}

@@ -152,7 +152,7 @@ def build_server(
         gate=_open_gate(settings, log, store, telemetry),
         key_gate=LateGate(partial(_open_key_gate, settings, log, store)),
     )
-    identity = Identity(name, __version__)
+    identity = Identity(name, __version__)  # rule: 1.S3.1.version
     upstreams = tuple([runtime.upstream for runtime in runtimes if runtime.upstream is not None])
     relay = _open_relay(settings, log, toolbox, registry, identity, telemetry=telemetry)
     close = partial(_close_all, [part.close for part in (relay, journal, telemetry, store) if part is not None])

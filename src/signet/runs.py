@@ -352,4 +352,4 @@ def read_manifest_of(folder: str) -> CassetteManifest:
 
 def utc_today() -> str:
     """Return the day by UTC, as ISO writes it."""
-    return datetime.now(UTC).date().isoformat()
+    return datetime.now(UTC).date().isoformat()  # rule: 2.T1.utc-only

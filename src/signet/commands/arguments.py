@@ -150,6 +150,7 @@ class Parser(argparse.ArgumentParser):
     """Those of them that have no flag."""
 
     def __init__(self, **facts: Any) -> None:
+        # rule: 1.S1.flags
         super().__init__(**{"allow_abbrev": False, "formatter_class": HelpFormatter, "add_help": False, **facts})
         self.pending: list[Callable[[GivenFlags], object]] = []
         self.made: set[str] = set()

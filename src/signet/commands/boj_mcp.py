@@ -26,6 +26,7 @@ OWN_TIME_S: Final = 3600.0
 """Each attempt has a timeout of its own, and the user decides how many there are."""
 OWN_MB: Final = 128
 """A third more than the list of the largest database has: spec 3 lists every database whole."""
+# rule: 3.limits.whole
 DEFAULTS: Final = {"call_timeout_s": OWN_TIME_S, "boj_max_body_mb": OWN_MB, "boj_max_result_mb": OWN_MB}
 
 
@@ -61,6 +62,7 @@ def _build(settings: Settings) -> Server:
 
     log_ignored(settings, os.environ, NAME)
     # Spec 3's results are structured JSON, and its clients may read them from the text.
+    # rule: 3.tools.identity
     return build_server(resolve(settings), NAME, _with_rpc_errors, whole_text=True, empty_lists=EMPTY_LISTS)
 
 

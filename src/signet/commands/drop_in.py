@@ -47,6 +47,7 @@ def add_drop_in(server: Parser, prefix: str, flags: Sequence[str], more: Sequenc
     own = ("log_dir", "record", "replay")
     log_dir = "write a journal of calls below DIR (SIGNET_LOG_DIR, default: none)"
     add_settings(server, *flags, *own, prefix=prefix, log_dir=log_dir)
+    # rule: 1.S1.3.version
     server.add_argument("-V", "--version", action="version", version=f"{server.prog} {__version__}")
     server.ends_with_dashes = True
     server.without_flag = tuple(sorted((*more, *CALL_FLAGS, *VARIABLES)))
@@ -95,6 +96,6 @@ def run_drop_in(read_settings: Callable[[], Settings], build: Callable[[Settings
         return run_stdio(lambda: replace(read_settings(), dev=False), build)
     except UsageError as error:
         print_err_line("error", error)
-        return refused
+        return refused  # rule: 1.S1.1.before-handshake
     except KeyboardInterrupt:
         return 130

@@ -24,11 +24,11 @@ RUST_LOG filters the log on stderr: off, error, warn, info, debug, trace, or tar
 
 def main(argv: list[str] | None = None) -> int:
     """Serve until standard input ends; return the exit status."""
-    program = parser()
+    program = parser()  # rule: 1.S3.4.order
     args: argparse.Namespace = program.parse_args(argv)
     # Only a replay needs no backend.
     if args.oj_base_url is None and not (args.replay or os.environ.get("SIGNET_REPLAY", "").strip()):
-        program.error("the following arguments are required: --base-url")
+        program.error("the following arguments are required: --base-url")  # rule: 1.S1.1.required
     return run_drop_in(lambda: _settings(program, args), _build, refused=1)
 
 
@@ -47,7 +47,7 @@ def parser() -> Parser:
 
 
 def _settings(program: Parser, args: argparse.Namespace) -> Settings:
-    log = {"log": f"info,{os.environ.get('RUST_LOG', '')}", "log_lenient": True}
+    log = {"log": f"info,{os.environ.get('RUST_LOG', '')}", "log_lenient": True}  # rule: 1.S6.2.default
     fixed = {**log, "toolsets": "oj", "oj_as_specified": True}
     return read_drop_in_settings(program, args, PREFIX, fixed, {})
 
@@ -59,9 +59,10 @@ def _build(settings: Settings) -> Server:
     from signet.system.logs import INFO
 
     log_ignored(settings, os.environ, NAME)
-    server = build_server(resolve(settings), NAME, empty_lists=EMPTY_LISTS)
+    server = build_server(resolve(settings), NAME, empty_lists=EMPTY_LISTS)  # rule: 1.S3.1.name
     log = open_log(settings, NAME)
     for upstream in server.upstreams:
         log.line(INFO, "", f"base url: {upstream.origin}")
+        # rule: 1.S6.3.presence
         log.line(INFO, "", "token: configured" if upstream.has_token else "token: not configured")
     return server

@@ -52,7 +52,7 @@ def run_stdio(read_settings: Callable[[], Settings], build: Callable[[Settings],
     from signet.transports.pipes import claim_stdin, claim_stdout
 
     try:
-        wire = claim_stdout()
+        wire = claim_stdout()  # rule: 1.S3.3.stdio
     except OSError:
         raise UsageError("standard output is closed; start this with a pipe on it") from None
     source = claim_stdin()

@@ -27,7 +27,7 @@ VOLATILE: Final = ("ts", "traceId", "spanId", "requestId", "durationMs", "transp
 """The fields in which two records of the same call may differ."""
 
 AGENT: Final = "mcp_server"
-TASK: Final = "06cV2A_mcp_envelope_and_schema_validation_A"
+TASK: Final = "06cV2A_mcp_envelope_and_schema_validation_A"  # rule: 5.golden.fixture
 METHOD: Final = "mcp.tool.invoke"
 """The logical method of every call; `route` holds the way by which it came."""
 
@@ -56,7 +56,7 @@ class Metadata(msgspec.Struct, frozen=True, rename="camel"):
 class JournalRecord(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """One line of the journal, with its fields in alphabetical order."""
 
-    agent_id: str
+    agent_id: str  # rule: 5.journal.keys
     attempt: int
     duration_ms: float
     error: dict[str, Any] | None
@@ -117,7 +117,7 @@ class Recorder:
 
     def _record(self, entry: JournalEntry, ids: Ids) -> JournalRecord:
         call, tool, door = entry.call, entry.tool, entry.call.door
-        template = self._templates.get((door.route, tool.slug)) if tool is not None else None
+        template = self._templates.get((door.route, tool.slug)) if tool is not None else None  # rule: @Recorder._record
         if template is None:
             template = self._template(entry)
         is_plain = entry.fault is None and entry.shadow_violation is None
@@ -125,9 +125,9 @@ class Recorder:
         # Positional arguments in the order of the fields: keywords would take twice as long.
         return JournalRecord(
             AGENT,
-            0,
+            0,  # rule: 5.parity.equal
             int(entry.took_s * 1_000_000) / 1000,
-            None if is_plain else self._error(entry),
+            None if is_plain else self._error(entry),  # rule: @Recorder._record/2
             _size(call.arguments) + template.extra_bytes,
             template.metadata,
             METHOD,
@@ -147,7 +147,7 @@ class Recorder:
         """Return the template of an entry's tool and route, and keep it where it may be kept."""
         template, route = self._build_template(entry), entry.call.door.route
         if entry.tool is not None and len(route) <= MAX_NAME_CHARS:
-            if len(self._templates) >= MAX_TEMPLATES:
+            if len(self._templates) >= MAX_TEMPLATES:  # rule: @Recorder._template
                 self._templates.clear()
             self._templates[route, entry.tool.slug] = template
         return template
@@ -163,12 +163,12 @@ class Recorder:
         """Return the `error` of a record; a violation in shadow mode is marked as such, also beside a failure."""
         violation = entry.shadow_violation
         fault = entry.fault or violation
-        if fault is None:
+        if fault is None:  # rule: @Recorder._error
             return None
         if violation is None:
             return self._told(fault)
         if fault is violation:
-            return {**self._told(fault), "details": {"mode": "shadow"}}
+            return {**self._told(fault), "details": {"mode": "shadow"}}  # rule: 5.modes/2
         told = self._told(violation, MAX_SHARED_CHARS)
         return {**self._told(fault, MAX_SHARED_CHARS), "details": {"mode": "shadow", "violation": told}}
 
@@ -194,6 +194,7 @@ def _size(arguments: Any) -> int:
 def _derived_ids(entry: JournalEntry) -> Ids:
     tool = PREFIX + _slug(entry)
     try:
+        # rule: 5.ids.same-everywhere
         return deterministic(METHOD, "tool", {"arguments": entry.call.arguments, "toolId": tool})
     except RecursionError:
         return deterministic(METHOD, "tool", {"arguments": None, "toolId": tool})

@@ -30,7 +30,7 @@ __all__ = [
     "remove_old",
 ]
 
-FOLDER: Final = os.path.join("mcp_server", "envelope_validation")
+FOLDER: Final = os.path.join("mcp_server", "envelope_validation")  # rule: 5.journal.folder
 NAME: Final = "envelope_validation"
 LATEST: Final = f"{NAME}.latest.jsonl"
 RUN: Final = 2
@@ -102,7 +102,7 @@ def open_journal(log_dir: str, run: str = "", retention: Retention = USUAL, piec
     journal.lock()
     # No record may be lost because the link cannot be set or an old journal cannot be removed.
     with contextlib.suppress(OSError):
-        _link_latest(folder, name)
+        _link_latest(folder, name)  # rule: 5.journal.latest
     remove_old(log_dir, retention, run)
     return journal
 

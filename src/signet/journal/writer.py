@@ -177,6 +177,7 @@ class JournalWriter:
         piece_bytes = self._retention.piece_bytes
         while lines:
             # One write, unless the lines are more than a file may hold.
+            # rule: @JournalWriter._write
             stop = lines.rfind(b"\n", 0, piece_bytes) + 1 if piece_bytes is not None else len(lines)
             stop = stop or lines.index(b"\n") + 1
             unwritten = self._append(lines[:stop])

@@ -52,7 +52,7 @@ class ArgumentNames(msgspec.Struct, frozen=True):
         for name in self.unknown(arguments):
             if len(name) <= MAX_NAME_CHARS:
                 near = [(slips, known) for known in absent if (slips := _slips(name, known)) is not None]
-                if near:
+                if near:  # rule: 2.common.unknown
                     return name, min(near, key=_first)[1]
         return None
 

@@ -110,7 +110,7 @@ def caller_of(principal: str | None, address: str) -> tuple[str, str]:
     if principal is not None:
         return "principal", principal if len(principal) <= MAX_CHARS else _digest(principal)
     if address:
-        return "address", _network(address) if ":" in address else address[:MAX_CHARS]
+        return "address", _network(address) if ":" in address else address[:MAX_CHARS]  # rule: @caller_of
     return "process", ""
 
 

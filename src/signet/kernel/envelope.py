@@ -29,7 +29,7 @@ __all__ = [
 INVOKE: Final = "mcp.tool.invoke"
 """The only method of an envelope."""
 
-HTTP_STATUS: Final = {0: 200, PARSE_ERROR: 400, METHOD_NOT_FOUND: 404} | {
+HTTP_STATUS: Final = {0: 200, PARSE_ERROR: 400, METHOD_NOT_FOUND: 404} | {  # rule: 5.wire.bad-envelope/2
     row.jsonrpc_code: row.http_status for row in TABLE.values()
 }
 """The HTTP status of a response, by its error code."""
@@ -53,14 +53,16 @@ def open_envelope(
         ProtocolError: INVALID_INPUT if the value breaks the contract, with the place and the reason as its cause;
             -32601 for another method.
     """
-    contract = registry.load_envelope()
+    contract = registry.load_envelope()  # rule: 5.wire.batch
     if not contract.is_valid(value, size=size):
+        # rule: 5.envelope.deviation
         raise refusal(Code.INVALID_INPUT, value) from ContractError(contract.places(value))
-    if value["method"] != INVOKE:
-        raise ProtocolError(METHOD_NOT_FOUND, "Method not found", value=value)
-    tool: str = value["params"]["tool"]
-    if path_key is not None and tool.removeprefix(PREFIX) != path_key.removeprefix(PREFIX):
+    if value["method"] != INVOKE:  # rule: 5.envelope.required-method
+        raise ProtocolError(METHOD_NOT_FOUND, "Method not found", value=value)  # rule: 5.wire.unknown-method
+    tool: str = value["params"]["tool"]  # rule: 5.envelope.required-params
+    if path_key is not None and tool.removeprefix(PREFIX) != path_key.removeprefix(PREFIX):  # rule: 5.wire.path-id
         raise refusal(Code.INVALID_INPUT, value) from ContractError([("", "the path names another tool")])
+    # rule: 5.envelope.input
     return Call(tool, value["params"]["input"], context, door, caller, trace=caller.trace, size=size)
 
 
@@ -99,7 +101,7 @@ def extract_call_leniently(
     method = value.get("method") if params else None
     if tool is None or not isinstance(arguments, dict) or (isinstance(method, str) and method not in {"", INVOKE}):
         return None
-    if path_key is not None and tool.slug != path_key.removeprefix(PREFIX):
+    if path_key is not None and tool.slug != path_key.removeprefix(PREFIX):  # rule: 5.wire.path-mismatch
         return None
     return Call(tool.id, arguments, context, door, caller, trace=caller.trace)
 
@@ -122,6 +124,7 @@ def looks_like_envelope(value: Any) -> bool:
 def response_id(value: Any) -> ResponseId:
     """Return the id for the response to an envelope: the id of the envelope if the contract allows it, else None."""
     request_id = value.get("id") if isinstance(value, dict) else None
+    # rule: 5.wire.echoed-id
     return request_id if isinstance(request_id, float) and request_id.is_integer() else given_id(value)
 
 
@@ -133,11 +136,11 @@ def _params(value: Any) -> dict[str, Any]:
 def answer(request_id: ResponseId, outcome: Outcome) -> Reply:
     """Return the response to an envelope: the result itself, or the canonical error."""
     if outcome.fault is None:
-        return success(request_id, outcome.body, outcome)
+        return success(request_id, outcome.body, outcome)  # rule: 5.wire.success
     error = CanonicalError.to_jsonrpc_error(outcome.fault.code)
-    if outcome.fault.details is not None:
+    if outcome.fault.details is not None:  # rule: 5.wire.error-data
         # Spec 5 fixes the code and the message, and asks for the canonical code among the data.
-        error["data"] |= {"message": outcome.fault.message, **outcome.fault.details}
+        error["data"] |= {"message": outcome.fault.message, **outcome.fault.details}  # rule: 5.wire.error-data/2
     return failure(request_id, error["code"], error["message"], error["data"], outcome)
 
 

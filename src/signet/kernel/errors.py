@@ -59,7 +59,7 @@ __all__ = [
     "unknown_tool",
 ]
 
-PARSE_ERROR: Final = -32700
+PARSE_ERROR: Final = -32700  # rule: 5.wire.not-json
 INVALID_REQUEST: Final = -32600
 METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
@@ -90,7 +90,7 @@ MAX_NAME_CHARS: Final = 65_536
 class Code(StrEnum):
     """The canonical codes of spec 5."""
 
-    INVALID_INPUT = "INVALID_INPUT"
+    INVALID_INPUT = "INVALID_INPUT"  # rule: 5.errors.enum
     INVALID_OUTPUT = "INVALID_OUTPUT"
     NOT_FOUND = "NOT_FOUND"
     UNAUTHORIZED = "UNAUTHORIZED"
@@ -110,10 +110,15 @@ class ErrorRow(NamedTuple):
 
 
 TABLE: Final[dict[str, ErrorRow]] = {
+    # rule: 1.S4.2.parameters
     Code.INVALID_INPUT: ErrorRow(400, -32602, "Invalid params", INVALID_PARAMS, as_tool_result=True),
+    # rule: 5.errors.enum/2
     Code.INVALID_OUTPUT: ErrorRow(502, -32002, "Invalid tool output", INTERNAL, as_tool_result=False),
+    # rule: 5.errors.surface
     Code.NOT_FOUND: ErrorRow(404, -32004, "Resource not found", INVALID_PARAMS, as_tool_result=True),
+    # rule: 5.errors.unauthorized
     Code.UNAUTHORIZED: ErrorRow(401, -32001, "Unauthorized", INVALID_REQUEST, as_tool_result=True),
+    # rule: 5.errors.internal-error
     Code.INTERNAL_ERROR: ErrorRow(500, -32603, "Internal error", INTERNAL, as_tool_result=False),
 }
 
@@ -124,12 +129,13 @@ class CanonicalError:
     @staticmethod
     def to_http_status(code: str) -> int:
         """Return the HTTP status of a canonical code."""
-        return TABLE[code].http_status
+        return TABLE[code].http_status  # rule: 5.errors.unknown-code/2
 
-    @staticmethod
+    @staticmethod  # rule: 5.errors.fresh
     def to_jsonrpc_error(code: str) -> dict[str, Any]:
         """Return a new JSON-RPC error object for a canonical code."""
-        row = TABLE[code]
+        row = TABLE[code]  # rule: 5.errors.unknown-code
+        # rule: 5.errors.data
         return {"code": row.jsonrpc_code, "message": row.message, "data": {"canonical_code": str(code)}}
 
 
@@ -220,13 +226,14 @@ class Fault(Exception):
 def unknown_tool(key: str) -> Fault:
     """Return the fault for a name that no enabled tool has: a mistake of the client, not a reply of an upstream."""
     key = cut(key, MAX_NAME_CHARS)
+    # rule: 4.invocation.unknown-tool
     return Fault(Code.NOT_FOUND, f"Tool '{key}' not found", name="TOOL_NOT_FOUND", as_tool_result=False)
 
 
 def bad_arguments(tool: str, places: list[tuple[str, str]]) -> Fault:
     """Return the fault for arguments that break their contract, with every place where they do."""
     details = "; ".join(f"{path}: {message}" if path else message for path, message in places)
-    return Fault(Code.INVALID_INPUT, f"Invalid arguments for {tool}: {details}")
+    return Fault(Code.INVALID_INPUT, f"Invalid arguments for {tool}: {details}")  # rule: 5.wire.bad-arguments
 
 
 def misspelt_argument(tool: str, name: str, known: str) -> Fault:
@@ -243,7 +250,7 @@ def rate_limited(message: str, retry_after_s: float, limit: Mapping[str, Any] | 
     after_ms = max(1, -int(-retry_after_s * 1000 // 1))
     data = {"code": RATE_LIMITED, "retryable": True, "retryAfterMs": after_ms}
     data |= {"retry_after_seconds": -(-after_ms // 1000)} | ({"limit": limit} if limit else {})
-    return Fault(Code.UNAUTHORIZED, message, name=RATE_LIMITED, status=429, data=data)
+    return Fault(Code.UNAUTHORIZED, message, name=RATE_LIMITED, status=429, data=data)  # rule: 5.wire.rate-limited
 
 
 def insufficient_scope(tool: str, scope: str) -> Fault:
@@ -278,6 +285,7 @@ def place_of(error: BaseException) -> str:
 
 def bug(tool: str, error: BaseException) -> Fault:
     """Return the fault for an unexpected exception, without its text: that may hold a secret."""
+    # rule: 1.S4.1.bug
     fault = Fault(Code.INTERNAL_ERROR, f"{tool} failed: this is a fault of the server, not of the call")
     fault.__cause__ = error
     return fault

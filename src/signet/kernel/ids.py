@@ -13,14 +13,14 @@ __all__ = ["NAMESPACE", "Ids", "deterministic", "random"]
 NAMESPACE: Final = "c1fd1c20-77b7-4f73-b39c-8ed2dd2f2d8c"
 """The UUIDv5 namespace of derived ids: equal calls have equal ids on every machine."""
 
-UUID4: Final = b"........-....-4...-a...-............  "
+UUID4: Final = b"........-....-4...-a...-............  "  # rule: 5.ids.uuid4
 """The pattern of a random UUID: each dot is a random digit; the other digits are version 4 and variant 10.
 
 The blanks separate it from the next; with two of them its length is even, as that of hexadecimal text always is.
 """
 FIXED: Final = [(index, UUID4[index : index + 1]) for index in range(len(UUID4)) if UUID4[index] != ord(".")]
 PIECE_BYTES: Final = 65_536
-PIECE_TOKENS: Final = 4_096
+PIECE_TOKENS: Final = 4_096  # rule: @PIECE_TOKENS
 """The size of a call that is encoded in one step, and the tokens of a larger one that are."""
 
 
@@ -42,7 +42,7 @@ def random(count: int) -> list[Ids]:
     for index, char in FIXED:
         text[index :: len(UUID4)] = char * (3 * count)
     ids = text.decode().split()
-    return [*map(Ids, ids[0::3], ids[1::3], ids[2::3])]
+    return [*map(Ids, ids[0::3], ids[1::3], ids[2::3])]  # rule: 5.ids.distinct/2
 
 
 def deterministic(method: str, route: str, payload: object) -> Ids:
@@ -58,7 +58,7 @@ def deterministic(method: str, route: str, payload: object) -> Ids:
     # In pieces: encoding a large call at once would hold the interpreter for long.
     is_large = len(msgspec.json.encode(payload)) > PIECE_BYTES
     tokens = _tokens(seed, encode) if is_large else iter((encode(seed),))
-    hashes = [_uuid5_hash(f"{kind}:") for kind in ("req", "trace", "span")]
+    hashes = [_uuid5_hash(f"{kind}:") for kind in ("req", "trace", "span")]  # rule: 5.ids.distinct
     while piece := "".join(islice(tokens, PIECE_TOKENS)).encode():
         for sha1 in hashes:
             sha1.update(piece)
@@ -100,4 +100,4 @@ def _uuid5_hash(prefix: str) -> Any:
 def _uuid5(digest: bytes) -> str:
     from uuid import UUID
 
-    return str(UUID(bytes=digest[:16], version=5))
+    return str(UUID(bytes=digest[:16], version=5))  # rule: 5.ids.uuid5

@@ -206,14 +206,14 @@ class Pipeline:
         if names is not None and isinstance(arguments, dict):
             if not arguments.keys() <= names.known:
                 fault, ignored = self._check_names(tool, names, arguments)
-            has_nulls = None in arguments.values()
+            has_nulls = None in arguments.values()  # rule: 2.common.optional/2
             arguments = without_nulls(arguments, names.optional - tool.keeps_nulls) if has_nulls else arguments
         contract = io.input_validator
         # No value that is so small can be dear to check.
         is_small = (call.size or len(encode(arguments))) <= contract.free_bytes
         is_valid = contract.is_valid_at_once if is_small else partial(contract.is_valid, work=work)
         if fault is None and checks and not is_valid(arguments):
-            arguments = arguments if tool.relays else tool.tidied(without_nulls(arguments))
+            arguments = arguments if tool.relays else tool.tidied(without_nulls(arguments))  # rule: 2.common.optional
             fault = _broken_input(tool, contract, arguments)
         if fault is not None:
             fault = tool.adapt_fault(fault).at("input")
@@ -257,7 +257,7 @@ class Pipeline:
         """Return the fault for a near miss among the unknown names, if names are checked, and the ignored ones."""
         near = names.near_miss(arguments) if self._rules[tool.input_mode][0] else None
         if near is None:
-            return None, names.ignored(arguments)
+            return None, names.ignored(arguments)  # rule: 3.input.unknown
         return misspelt_argument(tool.name, *near), names.ignored(arguments, near[0])
 
     def finish(self, prepared: PreparedCall, value: object, work: int = THREAD_WORK) -> Outcome:
@@ -291,7 +291,7 @@ class Pipeline:
             # msgspec raises these for a value that is not JSON.
             fault = tool.adapt_fault(broken_promise(tool.name, error)).at("output")
             return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation, ignored=ignored)
-        contract = prepared.io.output_validator
+        contract = prepared.io.output_validator  # rule: 5.wire.bad-output
         checks, enforces = self._rules[tool.mode]
         is_small = len(body) <= contract.free_bytes
         if checks and not (contract.is_valid_at_once(result) if is_small else contract.is_valid(result, work)):

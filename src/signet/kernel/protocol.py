@@ -230,6 +230,7 @@ def _tool_result(outcome: Outcome, era: Era, whole_text: bool) -> bytes:  # noqa
         return b"".join((b'{"content":', encode(tool.to_content(outcome.result)), end))
     if len(body) <= PIECE_BYTES and (whole_text or tool is None or tool.remark is None):
         text = encode(body.decode())
+        # rule: 3.output.structured
         return b"".join((b'{"content":[{"type":"text","text":', text, b'}],"structuredContent":', body, end))
     blocks = text_blocks(outcome, whole=whole_text)
     return b"".join((b'{"content":', blocks, b',"structuredContent":', body, end))
@@ -254,7 +255,7 @@ def _error_result(outcome: Outcome, fault: Fault, era: Era) -> bytes:
 
 
 def _facts(fault: Fault) -> dict[str, Any]:
-    return {"canonical_code": fault.code, **fault.data, **(fault.details or {})}
+    return {"canonical_code": fault.code, **fault.data, **(fault.details or {})}  # rule: 3.errors.canonical
 
 
 def settled_version(requested: str) -> str:
@@ -266,7 +267,7 @@ def initialize_result(version: str, identity: Identity, instructions: str, *, li
     """Return the result of `initialize`; `list_changed` is whether the client is told when the tools change."""
     result = {
         "protocolVersion": settled_version(version),
-        "capabilities": {"tools": {"listChanged": list_changed}},
+        "capabilities": {"tools": {"listChanged": list_changed}},  # rule: 1.S3.2.tools
         "serverInfo": identity,
         "instructions": instructions,
     }

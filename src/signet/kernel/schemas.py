@@ -43,7 +43,7 @@ DIALECTS: Final = frozenset(
 )
 """The `$schema` of each draft that is validated here; an empty fragment may stand behind it."""
 
-ANY_OBJECT: Final = {"type": "object"}
+ANY_OBJECT: Final = {"type": "object"}  # rule: 5.registry.missing-output
 """The output contract of a bundle that has none."""
 
 
@@ -94,10 +94,11 @@ class Contract:
         budget = check_budget(schema, len(msgspec.json.encode(schema)))
         options = jsonschema_rs.FancyRegexOptions(backtrack_limit=budget.steps)
         self._schema = schema
+        # rule: 5.registry.draft
         of_draft = partial(draft or jsonschema_rs.Draft202012Validator, pattern_options=options)
         self._compile = partial(_compiled, of_draft)
         validator: Draft202012Validator = self._compile(schema, retriever=_no_network)
-        self.is_valid_at_once: Callable[[object], bool] = validator.is_valid
+        self.is_valid_at_once: Callable[[object], bool] = validator.is_valid  # rule: 5.registry.pure
         """Return whether a value keeps the contract; for values of `free_bytes` at most, as JSON."""
         self.free_bytes = budget.free_bytes
         self._validator = validator
@@ -169,7 +170,7 @@ class Contract:
         Where the program has loaded `jsonschema`, the error is a `jsonschema.ValidationError` too.
         """
         if not self.is_valid(instance):
-            raise _error_class()(self.places(instance))
+            raise _error_class()(self.places(instance))  # rule: 5.registry.places
 
 
 def _is_either(first: Callable[[object], bool], second: Callable[[object], bool], value: object) -> bool:
@@ -205,7 +206,7 @@ class SchemaRegistry:
         tool_roots: tuple[str, ...] = (),
         derived: Mapping[str, bytes] | None = None,
     ) -> None:
-        self.schema_root = str(schema_root)
+        self.schema_root = str(schema_root)  # rule: 5.registry.root
         self._derived = derived or {}
         """The bundles of tools whose contracts come from types, by slug."""
         self._tool_roots = (self.schema_root, *tool_roots)
@@ -242,7 +243,7 @@ class SchemaRegistry:
             KeyError: there is no such tool.
             ValueError: the tool's bundle breaks tool_io.schema.json, or holds a schema that cannot be compiled.
         """
-        io = self.compiled.get(tool_id)
+        io = self.compiled.get(tool_id)  # rule: 5.registry.same-object
         return io if io is not None else self._compile_tool(slug_of(tool_id))
 
     def load_bundle(self, tool_id: str) -> Bundle:
@@ -254,15 +255,16 @@ class SchemaRegistry:
         """
         slug = slug_of(tool_id)
         if slug not in self._bundles:
-            path = f"tools/{slug}.json"
+            path = f"tools/{slug}.json"  # rule: 5.registry.bundle-location
             try:
                 # On one line: contracts are published in stdio messages, which end at a line break.
+                # rule: @SchemaRegistry.load_bundle
                 bundle = msgspec.json.decode(msgspec.json.format(self._read_tool(path), indent=-1), type=Bundle)
             except FileNotFoundError:
                 raise KeyError(tool_id) from None
             except msgspec.DecodeError as error:
                 _refuse(path, error)
-            if bundle.tool != slug:
+            if bundle.tool != slug:  # rule: 5.registry.broken-bundle/2
                 _refuse(path, f"it describes {bundle.tool!r}")
             self._bundles[slug] = bundle
         return self._bundles[slug]
@@ -272,17 +274,17 @@ class SchemaRegistry:
             io = self.compiled[slug] = self.compiled[PREFIX + slug] = self._compilers[slug]()
             return io
         bundle = self.load_bundle(slug)
-        path = f"tools/{slug}.json"
+        path = f"tools/{slug}.json"  # rule: 5.registry.bundle-location/2
         places = self._contract_in("tool_io.schema.json").places(msgspec.json.decode(self._read_tool(path)))
-        if places:
+        if places:  # rule: 5.registry.broken-bundle
             _refuse(path, ContractError(places))
         names = names_in(schema_of(bundle.input))
         taken, given = (
             self._contract(ANYTHING if (slug, side) in self.unchecked else raw, path)
             for side, raw in (("input", bundle.input), ("output", bundle.output))
         )
-        io = ToolIO(taken, given, names)
-        self.compiled[slug] = self.compiled[PREFIX + slug] = io
+        io = ToolIO(taken, given, names)  # rule: 5.registry.load-tool-io
+        self.compiled[slug] = self.compiled[PREFIX + slug] = io  # rule: 5.registry.slug-or-id/2
         return io
 
     def _contract_in(self, path: str) -> Contract:
@@ -294,8 +296,9 @@ class SchemaRegistry:
         try:
             schema = msgspec.json.decode(raw)
             _check_dialect(schema)
+            # rule: 5.registry.fingerprint
             fingerprint = sha256(msgspec.json.encode(schema, order="sorted")).hexdigest()
-            if fingerprint not in self._contracts:
+            if fingerprint not in self._contracts:  # rule: 5.registry.same-object/2
                 self._contracts[fingerprint] = Contract(schema, fingerprint)
         except ValueError as error:
             _refuse(path, error)
@@ -325,8 +328,8 @@ def slug_of(tool_id: str) -> str:
     Raises:
         KeyError: the id has other characters than a slug, so that its path could leave the folder.
     """
-    slug = tool_id.removeprefix(PREFIX)
-    if not slug or not set(slug) <= set("abcdefghijklmnopqrstuvwxyz0123456789_."):
+    slug = tool_id.removeprefix(PREFIX)  # rule: 5.registry.slug-or-id
+    if not slug or not set(slug) <= set("abcdefghijklmnopqrstuvwxyz0123456789_."):  # rule: 5.registry.unknown-tool
         raise KeyError(tool_id)
     return slug
 

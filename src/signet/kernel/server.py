@@ -146,16 +146,16 @@ class Server:
         door = STDIO_ENVELOPE if path_key is None else Door("http", f"/mcp/tool/{path_key}", "http envelope")
         value = None
         try:
-            value = decode(message)
+            value = decode(message)  # rule: 5.wire.batch/2
             registry, size = self.pipeline.registry, len(message)
             call = envelope.open_envelope(registry, value, QUIET_CONTEXT, path_key, door, caller=caller, size=size)
         except ProtocolError as error:
             return self._reject_envelope(value, error, path_key, door, caller)
-        call = msgspec.structs.replace(call, idempotency_key=key) if key else call
+        call = msgspec.structs.replace(call, idempotency_key=key) if key else call  # rule: @Server.invoke
         if self.relay is not None:
             context = msgspec.structs.replace(QUIET_CONTEXT, written=envelope.written_input(message))
             call = msgspec.structs.replace(call, context=context)
-        run = partial(self._run, value["id"], call, envelope.answer)
+        run = partial(self._run, value["id"], call, envelope.answer)  # rule: 5.wire.id-required
         if self.relay is None or self.relay.is_ready:
             return run()
         return Pending(value["id"], when_ready(self.relay, call, run, partial(envelope.answer, value["id"])), call)
@@ -281,8 +281,8 @@ class Server:
         call = envelope.extract_call_leniently(
             self.pipeline.toolbox, value, QUIET_CONTEXT, path_key, door, caller=caller
         )
-        if call is None or mode is Mode.ENFORCE:
-            return envelope.answer(request_id, self.pipeline.notify(outcome))
+        if call is None or mode is Mode.ENFORCE:  # rule: 5.modes
+            return envelope.answer(request_id, self.pipeline.notify(outcome))  # rule: 5.wire.bad-envelope
         return self._run(request_id, call, envelope.answer, outcome.fault if mode is Mode.SHADOW else None)
 
     def _run(

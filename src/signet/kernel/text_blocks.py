@@ -20,7 +20,7 @@ MAX_CHARS: Final = 8_000
 HEAD_CHARS: Final = 5_000
 TAIL_CHARS: Final = 2_500
 """How much of the beginning and the end is shown of a result whose tool has no words for it."""
-MORE_BYTES: Final = 4
+MORE_BYTES: Final = 4  # rule: @MORE_BYTES
 """The longest character of UTF-8."""
 
 

@@ -247,7 +247,7 @@ def decode(text: bytes) -> Any:
     Raises:
         ProtocolError: -32700 with the reason why the text is not JSON, or with the limit that it exceeds.
     """
-    if len(text) > MAX_VALUES:
+    if len(text) > MAX_VALUES:  # rule: @decode
         _check_limits(text)
     try:
         return _any(text)

@@ -67,7 +67,7 @@ def compact(text: bytes) -> Raw:
         ValueError: it is not JSON, or is nested too deeply.
     """
     try:
-        return Raw(msgspec.json.format(bytes(text), indent=-1))
+        return Raw(msgspec.json.format(bytes(text), indent=-1))  # rule: @compact
     except msgspec.MsgspecError as error:
         raise ValueError(f"it is not JSON ({error})") from None
     except RecursionError:

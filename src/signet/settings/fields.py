@@ -146,7 +146,7 @@ class Setting(NamedTuple):
         """
         if not isinstance(value, str):
             return self._convert(value)
-        if self.secret and not value.strip():
+        if self.secret and not value.strip():  # rule: 1.S1.2.blank/2
             return None
         if self.in_header:
             return _read_header(value)
@@ -206,7 +206,7 @@ def _read_header(value: str) -> str:
     Raises:
         ValueError: no header can carry it; the text does not repeat it.
     """
-    if not all(" " <= char <= "~" or char == "\t" for char in value.strip()):
+    if not all(" " <= char <= "~" or char == "\t" for char in value.strip()):  # rule: 1.S1.2.illegal/2
         raise ValueError("the token has characters that no HTTP header can carry; write it in printable ASCII")
     return value.strip()
 

@@ -143,7 +143,7 @@ def given_settings(
         # A drop-in server, whose flags lack a prefix, reads the variables of its help alone.
         given |= _secrets_in_files(environ, flags, names)
     given |= _given_variables(environ, names)
-    for name, value in flags.items():
+    for name, value in flags.items():  # rule: 3.config.precedence
         if value is not None:
             flag = name.removeprefix(prefix).replace("_", "-")
             given[name] = Given(value, f"--no-{flag}" if value is False else f"--{flag}")

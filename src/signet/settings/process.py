@@ -67,7 +67,7 @@ class ProcessSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
             metavar="MODE",
             recorded=True,
         ),
-    ] = "enforce"
+    ] = "enforce"  # rule: 5.envelope.enforced
     sandbox: Annotated[bool, setting("serve every toolset on embedded sample data")] = False
     record: Annotated[
         str | None, setting("record every exchange with upstreams and servers, and every call, in DIR", metavar="DIR")

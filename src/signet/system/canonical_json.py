@@ -29,7 +29,7 @@ def decoded(text: bytes) -> Any:
     """
     try:
         value = msgspec.json.decode(text)
-        bare, again = msgspec.json.format(text, indent=-1), msgspec.json.encode(value)
+        bare, again = msgspec.json.format(text, indent=-1), msgspec.json.encode(value)  # rule: @decoded
     except (msgspec.MsgspecError, UnicodeError) as error:
         raise ValueError(f"it is not JSON ({error})") from None
     except RecursionError:

@@ -73,7 +73,7 @@ class Log:
 
     def _add_lenient(self, target: str, level: str, *, bare: bool) -> None:
         is_name = target.replace("::", "").replace("_", "").replace("-", "").isalnum()
-        if level in LEVELS and (not bare or not target or is_name):
+        if level in LEVELS and (not bare or not target or is_name):  # rule: 1.S6.2.off
             self._targets[target] = LEVELS.index(level)
 
     def _known_target(self, target: str) -> str | None:
@@ -86,13 +86,13 @@ class Log:
     @cached_property
     def _redactor(self) -> SecretRedactor:
         # Built with the first line: most runs log nothing.
-        return SecretRedactor(self._secrets)
+        return SecretRedactor(self._secrets)  # rule: 1.S1.token-not-logged/2
 
     def level_of(self, part: str) -> int:
         """Return the level of a part of the program: that of the longest directive that names it or a target above."""
         target = self._target(part)
         matching = (name for name in self._targets if name in {"", target} or target.startswith(name + "::"))
-        return self._targets[max(matching, key=len)]
+        return self._targets[max(matching, key=len)]  # rule: 1.S6.2.targets
 
     def line(self, level: int, part: str, event: str, **facts: object) -> None:
         """Write one event, unless the filter suppresses it."""
@@ -104,7 +104,7 @@ class Log:
         time = _now()
         pairs = "".join(f" {name}={_quoted(redact_shapes(str(value)))}" for name, value in facts.items())
         text = self._redactor.text(pairs)
-        _to_stderr(f"{time} {LEVELS[level].upper():>5} {self._target(part)}: {event}{text}\n")
+        _to_stderr(f"{time} {LEVELS[level].upper():>5} {self._target(part)}: {event}{text}\n")  # rule: 1.S6.2.format
 
     def text(self, level: int, part: str, text: str) -> None:
         """Write the lines that explain an event, such as a traceback, unless the filter suppresses them."""
@@ -208,7 +208,7 @@ def _quoted(text: str) -> str:
 def _to_stderr(line: str) -> None:
     try:
         if sys.stderr is not None:
-            sys.stderr.write(line)
+            sys.stderr.write(line)  # rule: 1.S6.1.stderr
             sys.stderr.flush()
     except (OSError, ValueError):
         # stderr is closed or full, and there is no other place to report that.

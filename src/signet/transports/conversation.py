@@ -104,7 +104,7 @@ class Conversation:
             self._pause_reading()
             if self._warming is not None:
                 self._warming.cancel()
-            await self._drain()
+            await self._drain()  # rule: 1.S3.4.serves
             if self._notes is not None:
                 await self._notes.settle()
             await self._server.close()

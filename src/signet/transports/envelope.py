@@ -24,7 +24,7 @@ class EnvelopeDoor:
     def answer(self, request: Request) -> Answer:
         """Return the response to one envelope."""
         if request.method != "POST":
-            body = failure(None, INVALID_REQUEST, "Only POST method is allowed").body
+            body = failure(None, INVALID_REQUEST, "Only POST method is allowed").body  # rule: 5.wire.http-body
             return Response(405, body, (JSON, (b"allow", b"POST, OPTIONS")), refusal="METHOD_NOT_ALLOWED")
         try:
             key = idempotency_key(request) if KEY_HEADER in request.headers else ""
@@ -36,7 +36,7 @@ class EnvelopeDoor:
 
     def refuse(self, fault: Fault) -> Response:
         """Return the response for a fault of the door itself."""
-        return Response(fault.status, refusal(fault.code).reply().body, refusal=fault.name)
+        return Response(fault.status, refusal(fault.code).reply().body, refusal=fault.name)  # rule: 5.wire.http-body/2
 
     def _refuse_key(self, request: Request, fault: Fault) -> Response:
         """Return the response for a key that cannot be used, to the request that has it."""
@@ -60,4 +60,4 @@ def _to_response(request: Request, reply: Reply) -> Response:
     refusal = "NOT_JSON" if reply.code == PARSE_ERROR else ""
     if fault is not None and fault.stage == "envelope":
         refusal = "INVALID_ENVELOPE"
-    return Response(HTTP_STATUS[reply.code], reply.body, refusal=refusal)
+    return Response(HTTP_STATUS[reply.code], reply.body, refusal=refusal)  # rule: 5.wire.same-answer

@@ -75,12 +75,12 @@ class Guard(msgspec.Struct, frozen=True):
         principal: Principal | Awaitable[Principal | Fault] | None = None
         if self.authenticator is not None and not access.no_token and method != "OPTIONS":
             found = self.authenticator.identify(bearer_of(headers))
-            if isinstance(found, Fault):
+            if isinstance(found, Fault):  # rule: 5.wire.unauthorized
                 return found
             principal = found
         if access.json_only and method == "POST" and not headers.get("content-type", "").lower().startswith(JSON):
             return _refuse_type(request, principal)
-        return principal
+        return principal  # rule: 4.auth.none
 
     def lets_in(self, origin: str) -> bool:
         """Return whether pages of an origin may use the routes that are not open to any page.

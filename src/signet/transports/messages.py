@@ -44,7 +44,7 @@ __all__ = [
 
 Fields = tuple[tuple[bytes, bytes], ...]
 
-BODY_LIMIT_BYTES: Final = 1_048_576
+BODY_LIMIT_BYTES: Final = 1_048_576  # rule: 4.limits.body
 REQUEST_ID: Final = HEADER.encode()
 JSON: Final = (b"content-type", b"application/json")
 KEY_HEADER: Final = "idempotency-key"

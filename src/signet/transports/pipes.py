@@ -45,13 +45,13 @@ def claim_stdout() -> int:
     """
     _ensure_stdin()
     wire = os.dup(1)
-    os.set_inheritable(wire, False)
+    os.set_inheritable(wire, False)  # rule: @claim_stdout
     try:
-        os.dup2(2, 1)
+        os.dup2(2, 1)  # rule: 1.S6.1.stdout
     except OSError:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1)
-    sys.stdout = sys.stderr
+    sys.stdout = sys.stderr  # rule: 1.S6.1.stdout/2
     return wire
 
 
@@ -81,7 +81,7 @@ def claim_stdin() -> int:
     """
     _ensure_stdin()
     source = os.dup(0)
-    os.set_inheritable(source, False)
+    os.set_inheritable(source, False)  # rule: @claim_stdin
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)

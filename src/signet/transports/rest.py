@@ -32,21 +32,21 @@ from .path_names import unescaped
 
 __all__ = ["DISCOVERY", "GET_HEADERS", "Endpoint", "RestDoor", "refuse", "to_response", "wrong_method"]
 
-DISCOVERY: Final = "/api/tools"
+DISCOVERY: Final = "/api/tools"  # rule: 4.base-url
 
 
 def _cors(methods: str) -> tuple[tuple[bytes, bytes], ...]:
     """Return the headers that let any page use an endpoint (spec 4)."""
     return (
         JSON,
-        (b"access-control-allow-origin", b"*"),
-        (b"access-control-allow-headers", b"Content-Type"),
+        (b"access-control-allow-origin", b"*"),  # rule: 4.cors.origin
+        (b"access-control-allow-headers", b"Content-Type"),  # rule: 4.cors.headers
         (b"access-control-allow-methods", methods.encode()),
     )
 
 
-GET_HEADERS: Final = _cors("GET, OPTIONS")
-POST_HEADERS: Final = _cors("POST, OPTIONS")
+GET_HEADERS: Final = _cors("GET, OPTIONS")  # rule: 4.discovery.headers
+POST_HEADERS: Final = _cors("POST, OPTIONS")  # rule: 4.invocation.headers
 
 
 class RestDoor:
@@ -64,21 +64,22 @@ class RestDoor:
     def discover(self, request: Request) -> Response:
         """Return the list of tools: `GET /api/tools`."""
         if request.method == "OPTIONS":
-            return Response(200, headers=GET_HEADERS)
-        if request.method != "GET":
+            return Response(200, headers=GET_HEADERS)  # rule: 4.cors.preflight-discovery
+        if request.method != "GET":  # rule: 4.discovery.method-not-allowed
             return refuse(wrong_method("GET"), (*GET_HEADERS, (b"allow", b"GET, OPTIONS")))
-        groups = self._pipeline.toolbox.groups
+        groups = self._pipeline.toolbox.groups  # rule: 4.invariants.discovery-succeeds
         if self._discovery is None or self._discovery[0] is not groups:
+            # rule: 4.models.tools-response
             listed = encode({"tools": [self._list_entry(tool) for tool in self._pipeline.toolbox]})
             self._discovery = groups, listed
-        return Response(200, self._discovery[1], GET_HEADERS, is_page=True)
+        return Response(200, self._discovery[1], GET_HEADERS, is_page=True)  # rule: 4.discovery.ok
 
     def call(self, endpoint: Endpoint, request: Request) -> Answer:
         """Run a tool and return its response: `POST /api/tools/{name}`, or a legacy path."""
         if request.method == "OPTIONS":
             allowed = () if endpoint.public else preflight(request, b"POST, OPTIONS")
-            return Response(200, headers=endpoint.headers + allowed)
-        if request.method != "POST":
+            return Response(200, headers=endpoint.headers + allowed)  # rule: 4.cors.preflight-body
+        if request.method != "POST":  # rule: 4.invocation.method-not-allowed
             return endpoint.refuse(wrong_method("POST"), ((b"allow", b"POST, OPTIONS"),))
         try:
             arguments, caller, name = endpoint.arguments(request.body), request.caller, endpoint.called()
@@ -90,6 +91,7 @@ class RestDoor:
             return endpoint.refuse(fault, is_own=True)
         is_own = endpoint.tool is not None and not endpoint.tool.relays
         context = QUIET_CONTEXT if is_own else _context_with(request.body)
+        # rule: 4.invariants.stateless
         call = Call(name, arguments, context, endpoint.door, caller, key, caller.trace, len(request.body))
         outcome = self._pipeline.run(call)
         if isinstance(outcome, Outcome):
@@ -99,9 +101,10 @@ class RestDoor:
 
     def endpoint(self, path: str) -> Endpoint:
         """Return the endpoint of a path: its tool's name is the last segment that is not empty, or a legacy tool's."""
-        part = self.legacy.get(path) or path.rstrip("/").rpartition("/")[2]
+        part = self.legacy.get(path) or path.rstrip("/").rpartition("/")[2]  # rule: 4.context.discover-then-invoke
         name = unescaped(part)
         tool = self._pipeline.toolbox.named(name)
+        # rule: 4.paths.raw-name
         door = Door("http", path, "rest, legacy" if path in self.legacy else "rest", by_name=True)
         # A name that no tool has is echoed as it was sent.
         is_open = tool is not None or path == f"{DISCOVERY}/" or self._may_be_open
@@ -114,6 +117,7 @@ class RestDoor:
 
     def _list_entry(self, tool: Tool) -> dict[str, Any]:
         schema = self._pipeline.registry.load_bundle(tool.slug).input
+        # rule: 4.models.tool
         return {"id": tool.name, "name": tool.name, "description": tool.description, "inputSchema": schema}
 
 
@@ -143,7 +147,8 @@ class Endpoint(msgspec.Struct, frozen=True):
         Raises:
             Fault: the path has no name.
         """
-        if self.name == "tools":
+        if self.name == "tools":  # rule: 4.paths.no-name
+            # rule: 4.errors.tool-name-required
             raise Fault(Code.INVALID_INPUT, "Tool name is required in the path", name="TOOL_NAME_REQUIRED")
         return self.name
 
@@ -154,11 +159,11 @@ class Endpoint(msgspec.Struct, frozen=True):
             Fault: the body is not JSON, or not Unicode. An unknown tool is reported before a body that is not Unicode.
         """
         try:
-            value = decode(body) if body or self.legacy else {}
+            value = decode(body) if body or self.legacy else {}  # rule: 4.bodies.empty
         except ProtocolError:
             value = self._readable_members(body)
         if self.legacy and value is None:
-            raise not_unicode()
+            raise not_unicode()  # rule: 4.bodies.non-object
         return value
 
     def _readable_members(self, body: bytes) -> Any:
@@ -171,14 +176,14 @@ class Endpoint(msgspec.Struct, frozen=True):
         try:
             return decode_members(body, names)
         except NotUnicodeError as error:
-            if self.tool is None:
+            if self.tool is None:  # rule: 4.order.tool-before-code
                 return {}
             raise self.tool.explained(error.value) or not_unicode() from None
         except OutOfRangeError as error:
             # It is JSON, and of no type that an argument may have.
             raise Fault(Code.INVALID_INPUT, f"Invalid arguments: {_reason(error)}") from None
         except ProtocolError as error:
-            if not self.legacy:
+            if not self.legacy:  # rule: 4.order.body-before-name
                 raise self._not_json(error) from None
             return None
 
@@ -191,7 +196,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     def show(self, request: Request, outcome: Outcome) -> Response:
         """Return the response for the outcome of a request."""
         request.outcome = outcome
-        return self._to_response(outcome.fault or outcome.body, self.headers)
+        return self._to_response(outcome.fault or outcome.body, self.headers)  # rule: 4.security.xss
 
     def refuse(self, fault: Fault, more: Fields = (), *, is_own: bool = False) -> Response:
         """Return the response for a fault of the door itself, adapted if the tool's spec has its own code for it.
@@ -222,6 +227,7 @@ def _context_with(body: bytes) -> Context:
 
 def wrong_method(allowed: str) -> Fault:
     """Return the fault for a method that a path does not allow."""
+    # rule: 4.errors.method-not-allowed
     return Fault(Code.INVALID_INPUT, f"Only {allowed} method is allowed", name="METHOD_NOT_ALLOWED", status=405)
 
 
@@ -239,15 +245,16 @@ async def _await_response(endpoint: Endpoint, request: Request, pending: Corouti
 def to_response(outcome: Fault | bytes, headers: Fields = (JSON,)) -> Response:
     """Return a result or a fault in the shape of spec 4."""
     if not isinstance(outcome, Fault):
-        return Response(200, b'{"success":true,"result":' + outcome + b"}", headers)
-    error = {"code": outcome.name, "message": outcome.message, **_more(outcome)}
-    return Response(outcome.status, encode({"success": False, "error": error}), headers)
+        return Response(200, b'{"success":true,"result":' + outcome + b"}", headers)  # rule: 4.models.success
+    error = {"code": outcome.name, "message": outcome.message, **_more(outcome)}  # rule: 4.invariants.error-codes
+    return Response(outcome.status, encode({"success": False, "error": error}), headers)  # rule: 4.models.error
 
 
 def _to_legacy_response(outcome: Fault | bytes, headers: Fields) -> Response:
     """Return a result or a fault in the flat shape of the legacy paths."""
     if not isinstance(outcome, Fault):
-        return Response(200, b'{"status":"success",' + outcome[1:], headers)
+        return Response(200, b'{"status":"success",' + outcome[1:], headers)  # rule: 4.legacy.success
+    # rule: 4.legacy.errors
     error = {"status": "error", "code": outcome.name, "message": outcome.message, **_more(outcome)}
     return Response(outcome.status, encode(error), headers)
 

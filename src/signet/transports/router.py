@@ -106,7 +106,7 @@ class Router:
         routes[DISCOVERY] = Route(
             FOR_ALL, self._rest.discover, partial(refuse, headers=GET_HEADERS), answers_options=True
         )
-        toolbox = self._pipeline.toolbox
+        toolbox = self._pipeline.toolbox  # rule: 4.versioning.reserved
         paths = [f"{DISCOVERY}/{escaped(tool.name)}" for tool in toolbox]
         paths += [f"{ENVELOPE_PATH}{escaped(tool.slug)}" for tool in toolbox]
         legacy = [path for path, name in self._rest.legacy.items() if toolbox.find(name) is not None]

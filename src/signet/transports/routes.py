@@ -26,7 +26,7 @@ __all__ = [
     "without_slash",
 ]
 
-FOR_ALL = Access(any_page=True)
+FOR_ALL = Access(any_page=True)  # rule: 4.bodies.content-type
 FOR_CALLERS = Access(json_only=True)
 FOR_PEOPLE = Access()
 FOR_BALANCERS = Access(no_token=True)
@@ -113,6 +113,7 @@ def unknown_path(path: str) -> Route:
     """Return the route of a path at which nothing is served."""
 
     def answer(_: Request) -> Response:
+        # rule: 4.paths.unknown-route
         return refuse(Fault(Code.NOT_FOUND, f"Nothing is served at '{path[:200]}'; GET / names what is"))
 
     return Route(FOR_PEOPLE, answer, refuse, answers_options=True)

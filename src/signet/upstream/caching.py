@@ -74,9 +74,9 @@ class CachingUpstream:
             return await self._inner.send(request, wait)
         cached = self._cached(request)
         if cached is not None:
-            self._hits += 1
+            self._hits += 1  # rule: 3.polite.unseen
             return cached
-        shared = self._under_way.get(_key(request))
+        shared = self._under_way.get(_key(request))  # rule: 3.polite.shared
         if shared is None:
             self._misses += 1
             told = Waiting()
@@ -142,9 +142,10 @@ class CachingUpstream:
         self._key_bytes += len(key[0]) + COST_BYTES
         while (oldest := next(iter(self._cache))) != key:
             is_over = self._cache[oldest][0] <= now_s
+            # rule: 3.polite.bounded
             if not is_over and self._body_bytes <= MAX_CACHED_BYTES and self._key_bytes <= MAX_CACHED_KEYS_BYTES:
                 return
-            self._drop(oldest)
+            self._drop(oldest)  # rule: 3.polite.bounded/2
             if not is_over:
                 self._forget_shared(oldest)
 

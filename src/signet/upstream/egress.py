@@ -118,7 +118,7 @@ class PeerCheck(msgspec.Struct):
 
     def allows(self, address: str) -> bool:
         """Return True if the request may be sent to an address; otherwise state the reason in `refusal`."""
-        if not self.public_only or self.is_proxied:
+        if not self.public_only or self.is_proxied:  # rule: 1.S2.1.redirects-inwards
             return True
         kind = self.kind_of(address)
         if kind == PUBLIC:
@@ -164,13 +164,14 @@ def redirect_target(source: URL, location: str) -> URL:
         ValueError: the location is not a URL.
     """
     # Bytes that are not UTF-8 become half surrogate pairs, which a URL would lose.
+    # rule: 1.S2.1.redirects-bytes
     location = "".join(f"%{ord(char) - 0xDC00:02X}" if "\udc80" <= char <= "\udcff" else char for char in location)
     target = source.join(URL(location))
     before = _CURRENT.get()
     before.host = source.raw_host or ""
     check = PeerCheck(before.kind_of, target.raw_host or "", before.is_public or before.public_only)
     _CURRENT.set(check)
-    if source.scheme == "https" and target.scheme != "https":
+    if source.scheme == "https" and target.scheme != "https":  # rule: 1.S2.1.redirects-inwards/2
         check.refuse(f"from https to {target.scheme[:MAX_SHOWN_CHARS]}")
     elif literal := literal_address(check.host):
         check.allows(literal)
@@ -195,7 +196,10 @@ class CheckedConnector(aiohttp.TCPConnector):
 
     def __init__(self, egress: Egress, *, keepalive_timeout: float) -> None:
         super().__init__(
-            limit=0, keepalive_timeout=keepalive_timeout, resolver=egress.resolver, socket_factory=_open_socket
+            limit=0,  # rule: 1.S2.1.in-flight
+            keepalive_timeout=keepalive_timeout,
+            resolver=egress.resolver,
+            socket_factory=_open_socket,
         )
         bound_interim_responses(self)
 

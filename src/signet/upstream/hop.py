@@ -33,7 +33,7 @@ class Hop(msgspec.Struct):
         from .egress import redirect_target
 
         target = redirect_target(self.url, location)
-        if target.origin() != self.url.origin():
+        if target.origin() != self.url.origin():  # rule: 1.S2.1.redirects-token
             # Another server was not given the token, nor any other header of the caller.
             self.headers = {}
         if status == SEE_OTHER or (status in {301, 302} and self.method == "POST"):

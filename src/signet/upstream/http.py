@@ -77,12 +77,13 @@ class HttpUpstream:
             ValueError: the base URL or the token cannot be used.
         """
         self.origin = parse_origin(spec.base_url or "", with_path=spec.allows_path)
-        self.has_token = bool(spec.token and spec.token.strip())
+        self.has_token = bool(spec.token and spec.token.strip())  # rule: 1.S1.2.blank
         self._token = spec.token if self.has_token else None
+        # rule: 1.S1.2.illegal
         if self._token is not None and not all(" " <= char <= "~" or char == "\t" for char in self._token):
             # The text does not repeat the token.
             raise ValueError("the token has characters that no HTTP header can carry")
-        self._spec = spec
+        self._spec = spec  # rule: 1.S1.2.optional
         self._proxied = proxied
         self._log = log
         self._pace = Pace(spec.interval_s, spec.called, host_of(self.origin), turns)
@@ -98,10 +99,10 @@ class HttpUpstream:
         from .failures import describe
 
         egress = self._egress or Egress()
-        if self._session is None:
+        if self._session is None:  # rule: 1.S2.1.one-client
             self._session = _open_session(egress)
-            self._redactor = SecretRedactor([self._token or ""], min_chars=MIN_CHARS)
-        self._log("upstream.ask", target=request.target)
+            self._redactor = SecretRedactor([self._token or ""], min_chars=MIN_CHARS)  # rule: 1.S6.3.never
+        self._log("upstream.ask", target=request.target)  # rule: 1.S1.token-not-logged
         reading = _Reading(self.origin, limit=request.max_body_bytes or self._spec.max_body_bytes)
         wait = wait or Waiting()
         broken = ""
@@ -147,12 +148,13 @@ class HttpUpstream:
         from yarl import URL
 
         headers = dict((*request.fixed_headers, *request.headers))
-        if self._token is not None:
-            headers["Authorization"] = f"Bearer {self._token}"
+        if self._token is not None:  # rule: 1.S1.2.absent
+            headers["Authorization"] = f"Bearer {self._token}"  # rule: 1.S1.2.present
+        # rule: 1.S1.1.appended
         hop = Hop(URL(self.origin + request.target, encoded=True), request.method, headers, request.body)
         left_s = request.timeout_s or self._spec.timeout_s
         now = asyncio.get_running_loop().time
-        for _ in range(self._spec.max_redirects + 1):
+        for _ in range(self._spec.max_redirects + 1):  # rule: 1.S2.1.redirects
             slot = self._pace.slot_at_once() if request.is_retry else await self._pace.slot(wait)
             begun = now()
             wait.now = partial(self._waiting, begun, now)
@@ -174,8 +176,8 @@ class HttpUpstream:
         """Send one request; return the status and location of a redirect, or read the response."""
         from .egress import proxy_for
 
-        headers = {**hop.headers, "Accept-Encoding": "gzip" if self._spec.gzip else "identity"}
-        proxy = proxy_for(hop.url) if self._proxied else None
+        headers = {**hop.headers, "Accept-Encoding": "gzip" if self._spec.gzip else "identity"}  # rule: 1.S2.1.plain
+        proxy = proxy_for(hop.url) if self._proxied else None  # rule: 1.S2.1.proxy
         async with session.request(
             hop.method,
             hop.url,
@@ -187,8 +189,8 @@ class HttpUpstream:
         ) as response:
             slot.arrived()
             hop.status, location = response.status, response.headers.get("Location")
-            if response.status in REDIRECTS and location is not None:
-                return response.status, location
+            if response.status in REDIRECTS and location is not None:  # rule: 1.S2.1.no-location
+                return response.status, location  # rule: 1.S2.1.no-location/2
             await self._read(response, reading)
         return None
 
@@ -200,7 +202,7 @@ class HttpUpstream:
         reading.status = response.status
         reading.content_type = response.headers.get("Content-Type", "").lower()
         reading.retry_after = response.headers.get("Retry-After", "")
-        body, limit, taken = reading.body, reading.limit, 0
+        body, limit, taken = reading.body, reading.limit, 0  # rule: 1.S2.2.streamed
         while len(body) < limit and taken < limit and not (gunzip is not None and gunzip.has_ended):
             chunk = await response.content.read(min(CHUNK_BYTES, limit - taken))
             if not chunk:
@@ -215,7 +217,7 @@ class HttpUpstream:
         ended = has_rest or response.content.at_eof() or not await response.content.read(1)
         whole = ended and (gunzip is None or gunzip.is_whole)
         reading.cut = not whole and max(len(body), taken) >= limit
-        if reading.cut or has_rest:
+        if reading.cut or has_rest:  # rule: 1.S5.1.stops
             response.close()
         elif not whole:
             raise ValueError(CUT_GZIP)
@@ -229,6 +231,7 @@ class HttpUpstream:
 
     def _failed(self, why: str) -> Fault:
         self._log("upstream.failed", why=why)
+        # rule: 1.S2.1.never-responds
         return Fault(Code.INTERNAL_ERROR, f"request failed: {why}", name="UPSTREAM_FAILED", as_tool_result=False)
 
 
@@ -265,5 +268,6 @@ def _open_session(egress: Egress) -> ClientSession:
         trace_configs=[trace],
     )
     # aiohttp repeats a request by itself when a connection breaks; retrying is the tool's decision.
+    # rule: 1.S2.1.no-retry
     session._retry_connection = False  # noqa: SLF001 - there is no public switch
     return session

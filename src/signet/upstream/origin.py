@@ -9,11 +9,11 @@ from typing import Final, NoReturn
 
 __all__ = ["DEFAULT_PORTS", "host_of", "parse_origin"]
 
-DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
+DEFAULT_PORTS: Final = {"http": "80", "https": "443"}  # rule: 1.S1.1.scheme
 MAX_PORT: Final = 65_535
 IPV4_PARTS: Final = 4
 BYTES: Final = frozenset(map(str, range(256)))
-FOREIGN: Final = {"?": "a query", "#": "a fragment", "@": "a user name", "\\": "a backslash"}
+FOREIGN: Final = {"?": "a query", "#": "a fragment", "@": "a user name", "\\": "a backslash"}  # rule: 1.S1.1.query
 
 
 def parse_origin(text: str, *, with_path: bool = False) -> str:
@@ -24,7 +24,7 @@ def parse_origin(text: str, *, with_path: bool = False) -> str:
     Raises:
         ValueError: the text is not an http or https origin; the message names the reason.
     """
-    url = text.strip()
+    url = text.strip()  # rule: 1.base-url.reject
     if any(char.isspace() or not char.isprintable() for char in url):
         _refuse(text, "has white space in it")
     scheme, separator, rest = url.partition("://")
@@ -35,7 +35,7 @@ def parse_origin(text: str, *, with_path: bool = False) -> str:
         if char in rest:
             _refuse(text, f"has {name}")
     authority, _, path = rest.partition("/")
-    if path and not with_path:
+    if path and not with_path:  # rule: 1.base-url.accept
         _refuse(text, "has a path")
     host, port = _split(authority)
     if not port.isascii() or (port and not (port.isdecimal() and int(port) <= MAX_PORT)):
@@ -46,7 +46,7 @@ def parse_origin(text: str, *, with_path: bool = False) -> str:
         _refuse(text, f"has a host that is none ({host[:100]})")
     port = port.lstrip("0") or port[:1]
     origin = f"{scheme}://{name}" + (f":{port}" if port not in {"", DEFAULT_PORTS[scheme]} else "")
-    return f"{origin}/{path}".rstrip("/")
+    return f"{origin}/{path}".rstrip("/")  # rule: 1.base-url.normalised
 
 
 def host_of(origin: str) -> str:
@@ -73,7 +73,7 @@ def _host(name: str) -> str:
     # Loading the codec costs more than the rest of this module, and most names do not need it.
     ascii_name = name.lower() if name.isascii() else name.encode("idna").decode().lower()
     labels = ascii_name.removesuffix(".").split(".")
-    if not all(labels) or not all(char.isalnum() or char in "-._" for char in ascii_name):
+    if not all(labels) or not all(char.isalnum() or char in "-._" for char in ascii_name):  # rule: 1.S1.1.query/2
         raise ValueError(name)
     if labels[-1].isdecimal() and not _is_ipv4(ascii_name):
         raise ValueError(name)
@@ -88,5 +88,5 @@ def _is_ipv4(name: str) -> bool:
 
 def _refuse(text: str, why: str) -> NoReturn:
     # The part before an @ may be a password.
-    shown = text if "@" not in text else "…@" + text.rpartition("@")[2]
+    shown = text if "@" not in text else "…@" + text.rpartition("@")[2]  # rule: 3.config.credentials
     raise ValueError(f"the base URL '{shown[:200]}' {why}; give an origin such as https://host.example:8080")

@@ -92,7 +92,7 @@ class LimitGate:
 
     def _end(self, rules: _Rules, decision: Decision, started_s: float) -> Fault | None:
         figures = self._figures
-        if self._outage.is_on:
+        if self._outage.is_on:  # rule: @LimitGate._end
             self._outage.end()
         figures.checked(perf_counter() - started_s)
         if decision.refused is None:

@@ -35,18 +35,18 @@ class BojSettings(Struct, frozen=True, kw_only=True):
 
     base_url: Annotated[
         str, setting("origin of the Bank of Japan's API, without /api/v1", metavar="URL", flag=True)
-    ] = PUBLIC_ORIGIN
+    ] = PUBLIC_ORIGIN  # rule: 3.config.base-url
     timeout_ms: Annotated[
         int, Meta(ge=0, le=A_YEAR_MS), setting("milliseconds that one attempt may take", metavar="MS", up_to=MAX_U64)
-    ] = 10_000
+    ] = 10_000  # rule: 3.config.timeout
     retry_max: Annotated[
         int, Meta(ge=0, le=MAX_U32), setting("number of further attempts", metavar="N", recorded=True)
-    ] = 2
+    ] = 2  # rule: 3.retry.default
     retry_backoff_ms: Annotated[
         int,
         Meta(ge=0, le=A_YEAR_MS),
         setting("milliseconds before the first retry, doubled each time", metavar="MS", up_to=MAX_U64),
-    ] = 200
+    ] = 200  # rule: 3.config.retry-backoff
     min_interval_ms: Annotated[
         Annotated[int, Meta(ge=0, le=60_000)] | None,
         setting("least milliseconds between requests", metavar="MS", default_text="1000 for the public host, else 0"),
@@ -93,9 +93,9 @@ def is_public(origin: str) -> bool:
 
 def interval_s(settings: BojSettings) -> float:
     """Return the least time between two requests: the given one, or the default of the origin."""
-    if settings.min_interval_ms is not None:
+    if settings.min_interval_ms is not None:  # rule: 3.polite.settable
         return settings.min_interval_ms / 1000
-    return PUBLIC_INTERVAL_MS / 1000 if is_public(settings.base_url) else 0.0
+    return PUBLIC_INTERVAL_MS / 1000 if is_public(settings.base_url) else 0.0  # rule: 3.polite.spaced
 
 
 def max_body_bytes(settings: BojSettings | None) -> int:
@@ -134,7 +134,7 @@ def _upstream(settings: BojSettings) -> UpstreamSpec:
         allows_path=True,
         timeout_s=settings.timeout_ms / 1000,
         max_body_bytes=max_body_bytes(settings),
-        gzip=True,
+        gzip=True,  # rule: 3.request.headers
         interval_s=interval_s(settings),
         cache_s=settings.cache_s,
         may_cache=may_cache,

@@ -47,7 +47,7 @@ CHARSETS: Final = {"utf-8": "utf-8", "utf8": "utf-8"} | dict.fromkeys(
     ("shift_jis", "shift-jis", "sjis", "x-sjis", "windows-31j", "cp932", "ms932"), SHIFT_JIS
 )
 
-PIECE_CHARS: Final = 65_536
+PIECE_CHARS: Final = 65_536  # rule: @PIECE_CHARS
 
 LESS_DATA: Final = "Ask for fewer series at a time or for a shorter span ({start_date}, {end_date}){without_raw}."
 LESS_METADATA: Final = (
@@ -70,7 +70,7 @@ class ResultLimit(NamedTuple):
 
     def check(self, size: int) -> None:
         """Raise Fault for a result of more bytes."""
-        if size > self.max_bytes:
+        if size > self.max_bytes:  # rule: 3.limits.answered
             raise self.exceeded(f"the result has {size:,} bytes")
 
     def exceeded(self, what: str) -> Fault:
@@ -154,11 +154,11 @@ def _open(response: UpstreamResponse, query: Query, limit: ResultLimit) -> BankR
         raise undecodable(response.broken)
     body = response.body
     start, first = _first(body)
-    if response.cut:
+    if response.cut:  # rule: 3.limits.read
         raise too_large(f"it has more than the {len(body):,} bytes that are read ({MORE_BODY})", limit.remedy)
     if query.include_raw and len(body) > limit.max_bytes:
         raise limit.exceeded(f"it has {len(body):,} bytes")
-    if first in (b"{", b"[") or "json" in response.content_type:
+    if first in (b"{", b"[") or "json" in response.content_type:  # rule: 3.output.formats
         max_values = MAX_LIST_VALUES if isinstance(query, MetadataIn) else MAX_DATA_VALUES
         return JsonResponse(body, start, limit.remedy, max_values)
     return CsvResponse(body, start, _charsets(response, query.lang), limit.remedy)
@@ -200,7 +200,7 @@ def _head(response: BankResponse) -> Head:
     if status is None or status > MAX_STATUS:
         raise undecodable("it has no STATUS" if text is None else f"STATUS is {text[:50]!r}")
     message_id, message = response.fact("MESSAGEID") or "", response.fact("MESSAGE") or ""
-    if status != OK:
+    if status != OK:  # rule: 3.output.no-data
         raise refused(status, message_id, message)
     return Head(status, message_id, message, clean(response.fact("DATE")))
 
@@ -209,9 +209,9 @@ def _data(response: BankResponse, query: DataCodeIn | DataLayerIn, limit: Result
     meta = _head(response)
     shape: Any = LayerParameter if isinstance(query, DataLayerIn) else CodeParameter
     parameter = as_parameter(shape, response.parameter())
-    next_position = number("NEXTPOSITION", response.fact("NEXTPOSITION"))
+    next_position = number("NEXTPOSITION", response.fact("NEXTPOSITION"))  # rule: 3.output.next-position
     series = response.series()
-    raw = "".join(response.text()) if query.include_raw else UNSET
+    raw = "".join(response.text()) if query.include_raw else UNSET  # rule: 3.output.no-raw
     result = DataOut(meta, parameter, next_position, len(series), series, raw)
     limit.check(json_size(result))
     return result
@@ -227,7 +227,7 @@ def _metadata(response: BankResponse, query: MetadataIn, limit: ResultLimit) -> 
         if len(writer.body) > room:
             text = f"the result has more than the {limit.max_bytes:,} bytes that are passed on ({MORE_RESULT})"
             raise too_large(text, limit.remedy)
-    tail = _raw(response) if query.include_raw else iter((b"]}",))
+    tail = _raw(response) if query.include_raw else iter((b"]}",))  # rule: 3.output.no-raw/2
     result = writer.end(_opening(structs.replace(head, entries_count=writer.count)), tail)
     limit.check(len(result.body))
     return result

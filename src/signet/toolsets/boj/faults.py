@@ -71,6 +71,7 @@ def bank_messages() -> dict[str, BankMessage]:
 
 def validation(message: str, wording: Wording | None = None) -> Fault:
     """Return the fault for a query that breaks a rule and was not sent."""
+    # rule: 3.errors.validation
     return _fault(Code.INVALID_INPUT, message, "VALIDATION_ERROR", wording, message=message)
 
 
@@ -78,14 +79,14 @@ def transport(detail: str) -> Fault:
     """Return the fault for a request that got no response from the Bank."""
     detail = cut(detail, MAX_CHARS)
     text = f"The Bank of Japan could not be asked: {detail}"
-    return _fault(Code.INTERNAL_ERROR, text, "TRANSPORT_ERROR", message=detail)
+    return _fault(Code.INTERNAL_ERROR, text, "TRANSPORT_ERROR", message=detail)  # rule: 3.errors.transport
 
 
 def undecodable(detail: str) -> Fault:
     """Return the fault for a response that cannot be read."""
     detail = cut(detail, MAX_CHARS)
     text = f"The answer of the Bank of Japan cannot be read: {detail}"
-    return _fault(Code.INTERNAL_ERROR, text, "DECODE_ERROR", message=detail)
+    return _fault(Code.INTERNAL_ERROR, text, "DECODE_ERROR", message=detail)  # rule: 3.errors.decode
 
 
 def too_large(detail: str, remedy: str) -> Fault:
@@ -101,14 +102,14 @@ def refused(status: int, message_id: str, message: str) -> Fault:
     message_id, message = cut(message_id, MAX_CHARS), cut(message, MAX_CHARS)
     known = bank_messages().get(message_id)
     is_bad = status == BAD_REQUEST
-    code = Code.INVALID_INPUT if is_bad else Code.INTERNAL_ERROR
+    code = Code.INVALID_INPUT if is_bad else Code.INTERNAL_ERROR  # rule: 3.errors.api-400
     head = "The Bank of Japan refuses the request" if is_bad else "The Bank of Japan answers with an error"
     meaning = f" ({known.meaning})" if known else ""
     wording = _with_remedy(f"{head}: status {status} {message_id} {message}{meaning}", known.remedy if known else None)
-    facts = {"status": status, "message_id": message_id, "message": message}
+    facts = {"status": status, "message_id": message_id, "message": message}  # rule: 3.errors.data
     if known:
         # The message is in Japanese unless English was asked for; its meaning is in English always.
-        facts |= {"meaning": known.meaning, "hint": known.hint}
+        facts |= {"meaning": known.meaning, "hint": known.hint}  # rule: 3.errors.hint
     return _fault(code, wording.render(TOOL_NAMES), "API_ERROR", wording, **facts)
 
 

@@ -148,7 +148,7 @@ def text_of(raw: Raw | bytes | bytearray | None, name: str = "") -> str | None:
 def _scalar(token: bytes) -> str | None:
     if len(token) > MAX_TEXT_BYTES and token[:1] not in OPENINGS:
         raise undecodable(TOO_LONG)
-    if token == b'""':
+    if token == b'""':  # rule: @_scalar
         return ""
     if token == b"null":
         return None
@@ -189,7 +189,7 @@ def append_point(points: bytearray, date: str, value: str | None) -> None:
 
 def close_points(points: bytearray) -> bytes | bytearray:
     """End an array of observations that begins with a comma instead of a bracket."""
-    if not points:
+    if not points:  # rule: @close_points
         return NO_POINTS
     points[:1] = b"["
     points += b"]"
@@ -208,7 +208,7 @@ def _pairs_of_numbers(dates: bytes, values: bytes) -> Iterator[bytes]:
     """Return observations whose text needs no escaping."""
     return (
         b'{"survey_date":"%b","value":"%b"}' % (date, value)
-        if value != b"null"
+        if value != b"null"  # rule: 3.output.values
         else b'{"survey_date":"%b","value":null}' % date
         for date, value in zip(_items(dates), _items(values), strict=True)
     )
@@ -219,7 +219,7 @@ def _items(array: bytes) -> Iterator[bytes]:
     start, last = 1, len(array) - 1
     while start < last:
         end = array.find(b",", start + PIECE_BYTES)
-        end = last if end < 0 else end
+        end = last if end < 0 else end  # rule: @_items
         yield from array[start:end].split(b",")
         start = end + 1
 

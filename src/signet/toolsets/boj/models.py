@@ -27,7 +27,7 @@ __all__ = [
 MAX_BODY_BYTES: Final = 16_777_216
 """The limit of a response, unless a setting gives another."""
 
-MAX_RESULT_BYTES: Final = 4_194_304
+MAX_RESULT_BYTES: Final = 4_194_304  # rule: 3.limits.points
 """The limit of a result as JSON, unless a setting gives another: 60,000 points, the Bank's limit for one response, are
 about three million bytes."""
 

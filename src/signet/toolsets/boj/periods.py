@@ -154,7 +154,7 @@ def _read(text: str, frequency: str) -> Days | None:
         if match[2]:
             return days_of("Q", f"{match[1]}0{match[2]}")
         return days_of("FH" if frequency in {"FH", "FY"} else "CH", f"{match[1]}0{match[3]}")
-    if not DIGITS.fullmatch(text):
+    if not DIGITS.fullmatch(text):  # rule: @_read
         return None
     if len(text) == DAY_DIGITS:
         return days_of("D", text)

@@ -55,7 +55,7 @@ class MetadataIn(Struct, frozen=True):
 
     db: str
     format: str | None = None
-    lang: str | None = None
+    lang: str | None = None  # rule: 3.input.include-raw-default
     include_raw: bool = False
 
 
@@ -67,7 +67,7 @@ Q = TypeVar("Q", DataCodeIn, DataLayerIn, MetadataIn)
 ENDPOINTS: Final[dict[type[Query], tuple[str, tuple[str, ...]]]] = {
     DataCodeIn: (
         "getDataCode",
-        ("format", "lang", "db", "start_date", "end_date", "codes", "start_position"),
+        ("format", "lang", "db", "start_date", "end_date", "codes", "start_position"),  # rule: 3.request.exact
     ),
     DataLayerIn: (
         "getDataLayer",
@@ -88,7 +88,7 @@ def check(query: Q) -> Q:
     for argument, options in CHOICES.items():
         value = getattr(query, argument)
         changes[argument] = None if value is None else validation.choice(argument, value, options)
-    changes["db"] = validation.database(query.db)
+    changes["db"] = validation.database(query.db)  # rule: 3.input.first-rule
     if isinstance(query, DataCodeIn):
         validation.codes(query.codes)
     if isinstance(query, DataLayerIn):
@@ -106,7 +106,7 @@ def request_of(query: Query) -> UpstreamRequest:
     endpoint, arguments = ENDPOINTS[type(query)]
     values = ((argument, getattr(query, argument)) for argument in arguments)
     pairs = (
-        f"{validation.PARAMETERS[argument]}={quote(_text(value), safe='')}"
+        f"{validation.PARAMETERS[argument]}={quote(_text(value), safe='')}"  # rule: 3.request.encoding
         for argument, value in values
         if value is not None
     )

@@ -115,16 +115,16 @@ class JsonResponse:
     def parameter(self) -> Fields:
         """Return the query as the Bank understood it."""
         span = self._outline.members.get("PARAMETER")
-        is_null = span is None or self._body[span.start : span.end] == NULL
+        is_null = span is None or self._body[span.start : span.end] == NULL  # rule: 3.output.tolerant
         return {} if span is None or is_null else _texts(_object(self._body, span))
 
     def series(self) -> list[Series]:
         """Return the rows of a data response."""
-        return [_series(row) for row in self._rows()]
+        return [_series(row) for row in self._rows()]  # rule: 3.limits.memory/2
 
     def entries(self) -> Iterator[MetadataEntry]:
         """Yield the rows of a metadata response."""
-        return (as_entry(_texts(row)) for row in self._rows())
+        return (as_entry(_texts(row)) for row in self._rows())  # rule: 3.output.metadata
 
     def text(self) -> Iterator[str]:
         """Yield the whole response as text, in pieces."""
@@ -224,7 +224,7 @@ class CsvResponse:
             raise undecodable(f"the table has not both columns {DATE} and {VALUE}")
         date_at, value_at = names.index(DATE), names.index(VALUE)
         points_by_attributes: dict[tuple[str, ...], bytearray] = {}
-        for row in self._rows():
+        for row in self._rows():  # rule: 3.limits.memory
             date, value = row[date_at], row[value_at]
             if not date:
                 raise undecodable(f"a row has no {DATE}")

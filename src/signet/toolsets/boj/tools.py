@@ -29,26 +29,28 @@ SUCCESS: Final = re.compile(rb'^\W*"?STATUS"?\s*[:,]\s*"?200\b')
 MAX_DELAY_MS: Final = 2**63 - 1
 """The limit of a delay: the largest number that timers take."""
 
-TEMPORARY: Final = frozenset({500, 503})
+TEMPORARY: Final = frozenset({500, 503})  # rule: 3.retry.only
 """The Bank's statuses for temporary failures."""
 
 
 def may_cache(request: UpstreamRequest, response: UpstreamResponse) -> bool:
     """Return True if a response may be cached: a complete and successful list of series."""
     is_complete = not response.cut and not response.broken
+    # rule: 3.polite.kept
     return "/getMetadata?" in request.target and is_complete and SUCCESS.match(response.body[:200]) is not None
 
 
 def delay_ms(settings: BojSettings, attempt: int, fault: Fault) -> int | None:
     """Return the delay after a failed attempt (counted from 0), or None if there is no retry."""
-    if attempt >= settings.retry_max or not _is_temporary(fault):
+    if attempt >= settings.retry_max or not _is_temporary(fault):  # rule: 3.retry.count
         return None
     # 63 doublings reach the limit from any backoff, and a shift by a large number would take memory.
-    return min(settings.retry_backoff_ms << min(attempt, 63), MAX_DELAY_MS)
+    return min(settings.retry_backoff_ms << min(attempt, 63), MAX_DELAY_MS)  # rule: 3.retry.backoff
 
 
 def _is_temporary(fault: Fault) -> bool:
     error_type = fault.data.get("error_type")
+    # rule: 3.retry.only/2
     return error_type == "TRANSPORT_ERROR" or (error_type == "API_ERROR" and fault.data.get("status") in TEMPORARY)
 
 
@@ -60,7 +62,7 @@ def _adapt(fault: Fault) -> Fault:
     if "error_type" in fault.data:
         return fault
     if fault.code is Code.INVALID_INPUT:
-        return validation(fault.message)
+        return validation(fault.message)  # rule: 3.errors.schema
     data = {"error_type": "INTERNAL_ERROR", "message": fault.message}
     adapted = Fault(fault.code, fault.message, as_tool_result=True, data=data)
     adapted.__cause__ = fault.__cause__
@@ -83,7 +85,7 @@ def _next_page(result: Any) -> str:
 def _tool(name: str, title: str, example: dict[str, Any]) -> Callable[[Callable[[Any, Context], Any]], Tool]:
     """Return a decorator for a tool that reads from the Bank."""
     return tool(
-        name=f"boj_{name}",
+        name=f"boj_{name}",  # rule: 3.goal
         slug=f"boj.{name}",
         title=title,
         annotations={**READ_ONLY, "openWorldHint": True},
@@ -143,24 +145,24 @@ async def _fetch(ctx: Context, args: Q, read: Callable[..., T]) -> T:
     query = check(args)
     request = request_of(query)
     read = partial(read, max_bytes=max_result_bytes(ctx.settings))
-    attempt = 0
+    attempt = 0  # rule: 3.retry.outcome
     while True:
         try:
             response = await _send(ctx, request)
             ctx.waiting("reading the answer")
-            return await ctx.offload(read, response, query)
+            return await ctx.offload(read, response, query)  # rule: 3.output.one-page
         except Fault as fault:
             if fault.data.get("error_type") == "DECODE_ERROR" and ctx.upstream is not None:
                 ctx.upstream.forget(request)
-            pause_ms = delay_ms(ctx.settings, attempt, fault)
-            if pause_ms is None:
+            pause_ms = delay_ms(ctx.settings, attempt, fault)  # rule: 3.retry.outcome/2
+            if pause_ms is None:  # rule: 3.retry.outcome/3
                 raise
             status = fault.data.get("status")
         attempt += 1
         what = "could not be asked" if status is None else f"answered {status}"
         ends_s = asyncio.get_running_loop().time() + pause_ms / 1000
         ctx.waiting(partial(_retry_words, what, ends_s, f"{attempt + 1} of {ctx.settings.retry_max + 1}"))
-        await asyncio.sleep(pause_ms / 1000)
+        await asyncio.sleep(pause_ms / 1000)  # rule: 3.runtime.concurrent
         request = structs.replace(request, is_retry=True)
 
 
@@ -184,4 +186,4 @@ async def _send(ctx: Context, request: UpstreamRequest) -> UpstreamResponse:
     return response
 
 
-TOOLS: Final = (get_data_code, get_data_layer, get_metadata)
+TOOLS: Final = (get_data_code, get_data_layer, get_metadata)  # rule: 3.tools.three

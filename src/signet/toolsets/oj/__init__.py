@@ -30,8 +30,9 @@ class OjSettings(Struct, frozen=True, kw_only=True):
         ),
     ] = None
     timeout_s: Annotated[
+        # rule: 1.S2.1.timeout
         float, Meta(gt=0, le=30), setting("seconds that a request to the backend may take", metavar="S")
-    ] = 30.0
+    ] = 30.0  # rule: 1.S2.1.timeout/2
     cache: Annotated[
         str | None, setting("folder in which statements are kept, since they do not change", metavar="DIR", flag=True)
     ] = None

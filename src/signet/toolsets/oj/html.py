@@ -48,6 +48,7 @@ INLINE_TAGS: Final = ("strong", "em", "del", "code", "sup", "sub", "a", "br", "i
 LINES: Final = TABLE_PARTS | HEADINGS.keys() | {"table", "summary"}
 """The elements that become one line: spaces separate the blocks in them."""
 
+# rule: 2.T1.invisible
 RAW: Final = ("script", "style", "noscript", "template", "iframe", "noembed", "noframes", "title")
 """The elements that vanish with their content, to the end of the page if they are not closed."""
 

@@ -124,6 +124,6 @@ class Fetching(Struct, frozen=True):
 class Refusal(Struct, frozen=True):
     """An RFC 7807 problem document."""
 
-    title: str
+    title: str  # rule: 1.S4.3.shape
     status: Annotated[int, Meta(ge=0, le=65_535)] | None = None
     detail: str | None = None

@@ -19,8 +19,8 @@ from .models import Fetching, FullProblem, Problem, Similar, Status
 __all__ = ["problem_page", "similar_page", "status_page", "truncate", "wait_note", "with_chinese"]
 
 MAX_TEXT_BYTES: Final = 102_400
-SUFFIX: Final = "\n\n... (truncated)"
-NOTHING: Final = "N/A"
+SUFFIX: Final = "\n\n... (truncated)"  # rule: 1.S5.2.suffix
+NOTHING: Final = "N/A"  # rule: 2.T1.nullable
 NO_DESCRIPTION: Final = "No description available."
 """The text of a problem without a statement."""
 RATING: Final = "Rating: "
@@ -39,9 +39,9 @@ BLANK: Final = (
 def truncate(text: str) -> str:
     """Cut a text at the last character that fits into the limit, and add a note; call this once per text."""
     data = text.encode()
-    if len(data) <= MAX_TEXT_BYTES:
+    if len(data) <= MAX_TEXT_BYTES:  # rule: 1.S5.2.limit
         return text
-    return data[:MAX_TEXT_BYTES].decode(errors="ignore") + SUFFIX
+    return data[:MAX_TEXT_BYTES].decode(errors="ignore") + SUFFIX  # rule: 1.S5.2.outside
 
 
 def to_markdown(content: str | None) -> str:
@@ -49,11 +49,11 @@ def to_markdown(content: str | None) -> str:
     text = _replace_surrogates(content or "")
     if _is_blank(text):
         return NO_DESCRIPTION
-    if "<" not in text:
+    if "<" not in text:  # rule: 2.T1.converted
         return text
     from .markdown import convert
 
-    written = convert(text)
+    written = convert(text)  # rule: 1.S5.2.output
     return NO_DESCRIPTION if _is_blank(written) else written
 
 
@@ -80,10 +80,10 @@ def problem_page(problem: Problem, *, source: str = NOTHING) -> str:
     tags = ", ".join(tag for tag in problem.tags or () if isinstance(tag, str))
     is_rated = any(line.startswith(RATING) for line in extras)
     head = (
-        f"# {_line(problem.title)}\n\n"
-        f"- Source: {_line(problem.source or source)} | ID: {_line(str(problem.id))}"
+        f"# {_line(problem.title)}\n\n"  # rule: 2.T2.title
+        f"- Source: {_line(problem.source or source)} | ID: {_line(str(problem.id))}"  # rule: 2.T1.success
         f"{'' if is_rated else f' | Difficulty: {_line(problem.difficulty)}'}\n"
-        f"- Tags: {_line(tags or None)}\n"
+        f"- Tags: {_line(tags or None)}\n"  # rule: 2.T1.template
         f"- Link: {_line(problem.link)}\n"
         f"- AC Rate: {NOTHING if problem.ac_rate is None else f'{problem.ac_rate:.1f}%'}\n"
     )
@@ -120,26 +120,31 @@ def _extras(problem: FullProblem) -> Iterator[str]:
 
 def similar_page(similar: Similar, note: str = "") -> str:
     """Return the page of a search: a table of the problems that match; under an empty one a note, if there is one."""
-    heads = ("#", "Source", "ID", "Title", "Difficulty", "Similarity", "Link")
+    heads = ("#", "Source", "ID", "Title", "Difficulty", "Similarity", "Link")  # rule: 2.T3.table
     rows = [
+        # rule: 2.T3.table/2
         (str(number), it.source, str(it.id), it.title, it.difficulty, f"{it.similarity * 100:.1f}%", it.link)
-        for number, it in enumerate(similar.results, 1)
+        for number, it in enumerate(similar.results, 1)  # rule: 2.T3.numbered
     ]
     query = NOTHING if similar.rewritten_query is None else similar.rewritten_query
     below = f"\n{note}\n" if note and not rows else ""
+    # rule: 2.T3.rewritten-query
     return truncate(f"# Similar Problems\n\nQuery: {query}\n\n{_table(heads, rows)}{below}")
 
 
 def status_page(status: Status) -> str:
     """Return the page of the platforms: a table of what the backend has of each judge."""
-    heads = ("Platform", "Problems", "Missing Content", "Not Embedded")
+    heads = ("Platform", "Problems", "Missing Content", "Not Embedded")  # rule: 2.T5.columns
+    # rule: 2.T5.rows
     rows = [(it.source, f"{it.total:,}", f"{it.missing_content:,}", f"{it.not_embedded:,}") for it in status.platforms]
-    return truncate(f"# OJ Platform Status (v{_line(status.version)})\n\n{_table(heads, rows)}")
+    return truncate(f"# OJ Platform Status (v{_line(status.version)})\n\n{_table(heads, rows)}")  # rule: 2.T5.heading
 
 
 def wait_note(fetching: Fetching, day: str) -> str:
     """Return a note that the backend does not have a daily challenge yet."""
+    # rule: 2.T1.retry-after
     when = "retry later." if fetching.retry_after is None else f"retry after {fetching.retry_after} seconds."
+    # rule: 1.S4.5.retry
     return f"The daily challenge of {day} is being fetched by the backend and is not there yet; {when}"
 
 
@@ -147,6 +152,7 @@ def _table(heads: tuple[str, ...], rows: Sequence[tuple[str | None, ...]]) -> st
     """Return a table; the rule under each head is as long as the head and its padding."""
     rule = "|" + "|".join("-" * (len(head) + 2) for head in heads) + "|"
     lines = ["| " + " | ".join(heads) + " |", rule]
+    # rule: 2.T3.cells
     lines += ["| " + " | ".join(_line(cell).replace("|", "\\|") for cell in row) + " |" for row in rows]
     return "\n".join(lines) + "\n"
 
@@ -155,4 +161,5 @@ def _line(text: str | None) -> str:
     """Return a value as one line; a missing value is shown as such."""
     if text is None:
         return NOTHING
+    # rule: 2.T1.one-line
     return " ".join(part for part in text.replace("\t", "\n").splitlines() if part) if not text.isprintable() else text

@@ -19,8 +19,8 @@ from .render import problem_page, similar_page, status_page, wait_note
 
 __all__ = ["TOOLS"]
 
-MIN_QUERY_CHARS: Final = 3
-MAX_QUERY_CHARS: Final = 2000
+MIN_QUERY_CHARS: Final = 3  # rule: 2.T3.query-short
+MAX_QUERY_CHARS: Final = 2000  # rule: 2.T3.query-long
 MAX_LIMIT: Final = 50
 NUMBERS: Final = frozenset({"limit", "threshold"})
 NO_SIMILAR: Final = "No similar problems were found."
@@ -41,7 +41,7 @@ def _tool(
         slug=f"oj.{name}",
         title=title,
         annotations={**READ_ONLY, "openWorldHint": True},
-        to_content=lambda result: [{"type": "text", "text": result["markdown"]}],
+        to_content=lambda result: [{"type": "text", "text": result["markdown"]}],  # rule: 2.common.markdown
         rest_errors=(("UNAUTHORIZED", 401), ("UPSTREAM_FAILED", 500), ("UPSTREAM_BROKEN", 500)),
         example=example or {},
         **rules,
@@ -70,7 +70,7 @@ def _trimmed_or_absent(arguments: dict[str, Any]) -> dict[str, Any]:
 class DailyIn(Struct, frozen=True):
     """The day of the challenge to read."""
 
-    domain: Literal["com", "cn"] = "com"
+    domain: Literal["com", "cn"] = "com"  # rule: 2.T1.domain
     date: str | None = None
 
 
@@ -85,15 +85,15 @@ async def get_daily_challenge(args: DailyIn, ctx: Context) -> Markdown:
 
     When the judge has not published it to the backend yet, the answer says when to ask again.
     """
-    day = ctx.today() if args.date is None else args.date
+    day = ctx.today() if args.date is None else args.date  # rule: 2.T1.date-default
     response = await ctx.send(api.ask_daily(args.domain, day))
     fetching = api.fetching(response)
-    if fetching is not None:
+    if fetching is not None:  # rule: 1.S4.5.not-an-error
         return Markdown(wait_note(fetching, day))
     is_plain = _is_as_specified(ctx)
 
     def page() -> str:
-        return problem_page(_daily(response, day, is_plain=is_plain), source="leetcode")
+        return problem_page(_daily(response, day, is_plain=is_plain), source="leetcode")  # rule: 2.T1.source
 
     return Markdown(await ctx.offload(page))
 
@@ -113,7 +113,7 @@ def _daily(response: UpstreamResponse, day: str, *, is_plain: bool) -> Problem:
 class ProblemIn(Struct, frozen=True):
     """The problem to read."""
 
-    source: str
+    source: str  # rule: 2.T2.required
     id: str
 
 
@@ -142,30 +142,31 @@ class SimilarIn(Struct, frozen=True):
     source: str | None = None
     id: str | None = None
     query: str | None = None
-    limit: int = 10
-    threshold: float = 0.0
+    limit: int = 10  # rule: 2.T3.limit-default
+    threshold: float = 0.0  # rule: 2.T3.threshold-default
     source_filter: str | None = None
 
 
 def _similar_request(args: SimilarIn) -> UpstreamRequest:
     """Return the request for similar problems; raise a Fault for the first rule that is broken, numbers first."""
-    if not 1 <= args.limit <= MAX_LIMIT:
+    if not 1 <= args.limit <= MAX_LIMIT:  # rule: 2.T3.limit-range
         raise api.refuse(f"limit is {args.limit}; give 1 to {MAX_LIMIT}")
-    if not 0 <= args.threshold <= 1:
+    if not 0 <= args.threshold <= 1:  # rule: 2.T3.threshold-range
         raise api.refuse(f"threshold is {args.threshold:g}; give 0 to 1")
     options = api.similar_options(args.limit, args.threshold, api.trim(args.source_filter))
     query, source, problem_id = api.trim(args.query), api.trim(args.source), api.trim(args.id)
-    if query and not MIN_QUERY_CHARS <= len(query) <= MAX_QUERY_CHARS:
+    if query and not MIN_QUERY_CHARS <= len(query) <= MAX_QUERY_CHARS:  # rule: 2.T3.query-bounds
         raise api.refuse(f"query has {len(query)} characters; write {MIN_QUERY_CHARS} to {MAX_QUERY_CHARS}")
-    if not query and not (source and problem_id):
+    if not query and not (source and problem_id):  # rule: 2.T3.needs-both
         raise api.refuse("nothing to search for: give a query, or both source and id")
+    # rule: 2.T3.query-decides
     return api.ask_similar_with(query, options) if query else api.ask_similar_to(source, problem_id, options)
 
 
 @_tool(
     "find_similar_problems",
     "Find similar problems",
-    {"query": "shortest path in a grid", "limit": 5},
+    {"query": "shortest path in a grid", "limit": 5},  # rule: @find_similar_problems
     tidy=_trimmed_or_absent,
     explain=_similar_request,
 )
@@ -180,7 +181,7 @@ async def find_similar_problems(args: SimilarIn, ctx: Context) -> Markdown:
 
 
 class ResolveIn(Struct, frozen=True):
-    """The name of the problem to find."""
+    """The name of the problem to find."""  # rule: 2.T4.required/2
 
     query: str
 
@@ -205,12 +206,12 @@ async def resolve_problem(args: ResolveIn, ctx: Context) -> Markdown:
     resolved = await ctx.offload(api.read, await ctx.send(_resolve_request(args)), shape)
     if resolved.problem is None:
         message = not_resolved(args.query, resolved.source, resolved.id)
-        raise explained(api.refuse(message, Code.NOT_FOUND), 0, "give judge:id, a URL or a slug")
-    return Markdown(await ctx.offload(problem_page, resolved.problem))
+        raise explained(api.refuse(message, Code.NOT_FOUND), 0, "give judge:id, a URL or a slug")  # rule: 2.T4.unknown
+    return Markdown(await ctx.offload(problem_page, resolved.problem))  # rule: 2.T4.nested
 
 
 class StatusIn(Struct, frozen=True):
-    """No arguments."""
+    """No arguments."""  # rule: 2.T5.no-parameters
 
 
 @_tool("get_platform_status", "Judge platforms at a glance")
@@ -219,11 +220,12 @@ async def get_platform_status(args: StatusIn, ctx: Context) -> Markdown:
 
     The server must have been started with a token.
     """
-    if ctx.upstream is None or not ctx.upstream.has_token:
+    if ctx.upstream is None or not ctx.upstream.has_token:  # rule: 1.S4.2.token
         flag = "--token" if _is_as_specified(ctx) else "--oj-token"
         raise api.refuse(f"authentication is required: start the server with {flag} or OJ_TOKEN", Code.UNAUTHORIZED)
     response = await ctx.send(api.STATUS)
     return Markdown(await ctx.offload(lambda: status_page(api.read(response, Status))))
 
 
+# rule: 1.S3.tools-list
 TOOLS: Final = (get_daily_challenge, get_problem, find_similar_problems, resolve_problem, get_platform_status)

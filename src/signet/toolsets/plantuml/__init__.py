@@ -60,6 +60,7 @@ TOOLSET = Toolset(
     tools=_tools,
     instructions="Diagrams: encodePlantUML turns PlantUML code into a url; give it to the user unchanged.",
     settings=PlantumlSettings,
+    # rule: 4.deployment.legacy
     legacy_paths={"/mcp/v1/encode-plantuml": "encodePlantUML", "/mcp/encode-plantuml": "encodePlantUML"},
     corpus=_corpus,
 )

@@ -13,7 +13,7 @@ from typing import Final
 __all__ = ["MAX_DECODED_BYTES", "decode", "encode", "encode_bytes", "unmap"]
 
 _BASE64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-_PLANTUML: Final = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
+_PLANTUML: Final = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"  # rule: 4.encoding.mapping
 _TO_PLANTUML: Final = bytes.maketrans(_BASE64, _PLANTUML)
 _TO_BASE64: Final = bytes.maketrans(_PLANTUML + b"+/=", _BASE64 + b"!!!")
 """What base64 uses and PlantUML does not becomes what neither does, so that it is refused."""
@@ -28,10 +28,10 @@ _TO_BASE64: Final = bytes.maketrans(_PLANTUML + b"+/=", _BASE64 + b"!!!")
 #   that once it has a match of 32 bytes. A text of 1024 bytes has no more positions, so every one is examined and the
 #   same match is found. A longer text keeps the default.
 
-MIN_LOOKAHEAD: Final = 262
+MIN_LOOKAHEAD: Final = 262  # rule: @MIN_LOOKAHEAD
 """The part of the window that zlib reserves for input to come."""
 
-SHORT_BYTES: Final = 1024
+SHORT_BYTES: Final = 1024  # rule: @SHORT_BYTES
 """The longest text with no more positions than zlib examines for one match."""
 
 MAX_DECODED_BYTES: Final = 1 << 20
@@ -40,17 +40,19 @@ MAX_DECODED_BYTES: Final = 1 << 20
 
 def encode(text: str) -> str:
     """Return diagram text, encoded; raise UnicodeEncodeError for half a surrogate pair."""
-    return encode_bytes(text.encode())
+    return encode_bytes(text.encode())  # rule: 4.encoding.utf8/2
 
 
 def encode_bytes(data: bytes) -> str:
     """Return the UTF-8 bytes of diagram text, encoded."""
-    size = len(data)
-    if size <= SHORT_BYTES:
-        deflate = zlib.compressobj(9, zlib.DEFLATED, -11, 5)
+    size = len(data)  # rule: 4.encoding.output
+    if size <= SHORT_BYTES:  # rule: @encode_bytes
+        deflate = zlib.compressobj(9, zlib.DEFLATED, -11, 5)  # rule: 4.encoding.deflate
     else:
+        # rule: 4.encoding.deflate/2
         deflate = zlib.compressobj(9, zlib.DEFLATED, -min(15, (size + MIN_LOOKAHEAD).bit_length()))
     compressed = deflate.compress(data) + deflate.flush()
+    # rule: 4.encoding.base64
     return binascii.b2a_base64(compressed, newline=False).rstrip(b"=").translate(_TO_PLANTUML).decode()
 
 

@@ -14,14 +14,14 @@ from .encoding import encode_bytes
 
 __all__ = ["TOOLS"]
 
-MAX_CODE_BYTES: Final = 51_200
+MAX_CODE_BYTES: Final = 51_200  # rule: 4.invocation.too-large
 """The 50 KB of spec 4, measured on the code as it was sent, in UTF-8."""
 
 OFFLOAD_BYTES: Final = 32_768
 """The size from which code is encoded in a thread: it takes 0.5 ms of common text, and 3 ms of the worst text."""
 
 NOT_ENCODED: Final = "Failed to encode PlantUML code"
-VIEWER: Final = "https://www.plantuml.com/plantuml/svg/"
+VIEWER: Final = "https://www.plantuml.com/plantuml/svg/"  # rule: 4.output.url
 
 BLANK: Final = (
     "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -30,10 +30,11 @@ BLANK: Final = (
 """The characters that the `trim` of spec 4 removes; `str.strip()` removes others."""
 
 
-class EncodeIn(Struct, frozen=True, rename="camel"):
+class EncodeIn(Struct, frozen=True, rename="camel"):  # rule: 4.models.request
     """The diagram to encode."""
 
-    plantuml_code: Annotated[
+    plantuml_code: Annotated[  # rule: 4.validation.type
+        # rule: 4.validation.required
         str, Meta(description="Valid PlantUML diagram code (must start with @startuml and end with @enduml)")
     ]
 
@@ -47,14 +48,17 @@ class EncodeOut(Struct, frozen=True):
 
 
 def _empty() -> Fault:
+    # rule: 4.invocation.empty
     return Fault(Code.INVALID_INPUT, "plantumlCode is required and cannot be empty", name="EMPTY_CODE")
 
 
 def _too_large() -> Fault:
+    # rule: 4.errors.code-too-large
     return Fault(Code.INVALID_INPUT, "PlantUML code exceeds maximum size of 50KB", name="CODE_TOO_LARGE", status=413)
 
 
 def _not_encodable() -> Fault:
+    # rule: 4.invocation.encoding-failed
     return Fault(Code.INVALID_INPUT, NOT_ENCODED, name="ENCODING_FAILED", status=500)
 
 
@@ -63,7 +67,7 @@ def _unexpected() -> Fault:
 
 
 def _failed(cause: BaseException) -> Fault:
-    fault = Fault(Code.INTERNAL_ERROR, NOT_ENCODED, name="ENCODING_FAILED")
+    fault = Fault(Code.INTERNAL_ERROR, NOT_ENCODED, name="ENCODING_FAILED")  # rule: 4.invocation.encoding-failed/2
     fault.__cause__ = cause
     return fault
 
@@ -74,10 +78,10 @@ def _spec_4(fault: Fault) -> Fault:
         # A bug of the tool, which only encodes.
         return _failed(fault.__cause__)
     own_faults = {
-        Code.INVALID_INPUT.value: _empty,
-        "REQUEST_TOO_LARGE": _too_large,
-        "NOT_UNICODE": _not_encodable,
-        "NOT_JSON": _unexpected,
+        Code.INVALID_INPUT.value: _empty,  # rule: 5.wire.bad-arguments/2
+        "REQUEST_TOO_LARGE": _too_large,  # rule: 4.errors.code-too-large/2
+        "NOT_UNICODE": _not_encodable,  # rule: 4.validation.utf8
+        "NOT_JSON": _unexpected,  # rule: 4.errors.internal-error
     }
     own_fault = own_faults.get(fault.name)
     return own_fault() if own_fault else fault
@@ -100,17 +104,17 @@ def _explain(args: EncodeIn) -> None:
 )
 def encode_plantuml(args: EncodeIn, ctx: Context) -> EncodeOut | Awaitable[EncodeOut]:
     """Encodes PlantUML diagram code into a shareable URL for viewing on plantuml.com"""
-    if not args.plantuml_code.strip(BLANK):
+    if not args.plantuml_code.strip(BLANK):  # rule: 4.validation.type/2
         raise _empty()
-    data = args.plantuml_code.encode()
-    if len(data) > MAX_CODE_BYTES:
+    data = args.plantuml_code.encode()  # rule: 4.encoding.utf8
+    if len(data) > MAX_CODE_BYTES:  # rule: 4.validation.size
         raise _too_large()
     return _link(data) if len(data) < OFFLOAD_BYTES else ctx.offload(_link, data)
 
 
 def _link(data: bytes) -> EncodeOut:
-    encoded = encode_bytes(data)
-    return EncodeOut(VIEWER + encoded, encoded)
+    encoded = encode_bytes(data)  # rule: 4.security.injection
+    return EncodeOut(VIEWER + encoded, encoded)  # rule: 4.output.non-empty
 
 
 TOOLS: Final = (encode_plantuml,)

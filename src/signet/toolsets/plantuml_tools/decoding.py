@@ -52,7 +52,7 @@ def _encoded_part(given: str) -> str:
     """Return the encoded text of a link: its last segment, or the parameter that holds it."""
     if parameter := _TEXT_PARAMETER.search(given):
         return unquote(parameter[1])
-    path = re.split(r"[?#]", _HOST.sub("", given), maxsplit=1)[0].rstrip("/")
+    path = re.split(r"[?#]", _HOST.sub("", given), maxsplit=1)[0].rstrip("/")  # rule: @_encoded_part
     return _EXTENSION.sub("", unquote(path.rpartition("/")[2]))
 
 

@@ -49,7 +49,7 @@ def find_diagram(text: str) -> Diagram | DiagramError:
             return DiagramError(f"@end{match[1]} ends a diagram that has not begun: write @start{match[1]}", number + 1)
         return Diagram("\n".join(["@startuml", *lines, "@enduml"]), -1)
     first, start = starts[0]
-    behind = [(number, match) for number, match in ends if number > first]
+    behind = [(number, match) for number, match in ends if number > first]  # rule: @find_diagram
     if len(starts) > 1:
         number = starts[1][0] + 1
         begun = "before the first has ended" if not behind or behind[0][0] >= number else "here"
