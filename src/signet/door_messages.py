@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -18,7 +18,7 @@ from signet.kernel.protocol import HANDSHAKE_VERSIONS, MODERN_VERSIONS, Identity
 from signet.kernel.schemas import PREFIX
 from signet.kernel.text_blocks import MAX_CHARS, MAX_JSON_BYTES
 from signet.mcp.messages import MessageBuilder, WireMessage
-from signet.system.text import cut
+from signet.system.json_differences import ABSENT, json_differences
 from signet.transports.path_names import escaped
 
 __all__ = [
@@ -36,7 +36,6 @@ __all__ = [
     "read_relayed",
     "read_rest",
     "reader",
-    "short_path",
     "write_envelope",
     "write_mcp",
     "write_rest",
@@ -49,10 +48,6 @@ UNREADABLE: Final = "UNREADABLE"
 IN_RECORD: Final = ""
 """REST has error names of its own; the canonical code is taken from elsewhere, such as the journal record."""
 MAX_UNREADABLE_BYTES: Final = 2000
-MAX_NAME_CHARS: Final = 200
-"""The longest name in a path that is told."""
-MAX_PATH_CHARS: Final = 2000
-"""The length of a path after which its further names are left out."""
 
 RESOURCE_NOT_FOUND: Final = -32002
 RELAYED_CODES: Final = {
@@ -219,39 +214,12 @@ def most_frequent(texts: Sequence[str]) -> int | None:
 
 def differences(before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
     """Yield the paths at which two values differ, as deep as both are objects, with both values; paths are cut."""
-    trail: list[str] = []
-    for one, other in _differing(before, after, trail):
-        yield short_path(trail, "."), one, other
+    for one in json_differences(before, after, as_text, in_lists=False, in_order=True):
+        yield one.dotted(), _null_if_absent(one.before), _null_if_absent(one.after)
 
 
-def _differing(before: Any, after: Any, trail: list[str]) -> Iterator[tuple[Any, Any]]:
-    """Yield the values that differ; the trail has the names that lead to them, until the next is asked for."""
-    if isinstance(before, dict) and isinstance(after, dict):
-        names = [*before, *(name for name in after if name not in before)]
-        is_same = True
-        for name in names:
-            trail.append(name)
-            for found in _differing(before.get(name), after.get(name), trail):
-                is_same = False
-                yield found
-            trail.pop()
-        if is_same and list(before) != list(after):
-            yield before, after
-    elif as_text(before) != as_text(after):
-        yield before, after
-
-
-def short_path(names: Iterable[str], separator: str) -> str:
-    """Return names with a separator between them; long names are cut, and so are many."""
-    parts: list[str] = []
-    size = 0
-    for name in names:
-        parts.append(cut(name, MAX_NAME_CHARS))
-        size += len(parts[-1])
-        if size > MAX_PATH_CHARS:
-            parts.append("…")
-            break
-    return separator.join(parts)
+def _null_if_absent(value: Any) -> Any:
+    return None if value is ABSENT else value
 
 
 def as_text(value: Any) -> str:

@@ -8,7 +8,7 @@ import struct
 
 import pytest
 
-from signet.system.canonical_json import canonical, decoded, digest_of
+from signet.system.canonical_json import canonical, comparable, decoded, digest_of
 
 NUMBERS = {
     "0000000000000000": "0",
@@ -135,3 +135,9 @@ def test_a_whole_number_beyond_the_exact_ones_is_written_as_its_double(number: i
 )
 def test_a_quote_and_a_colon_in_a_text_are_no_member(text: bytes, value: object) -> None:
     assert decoded(text) == value
+
+
+def test_equal_values_have_one_comparable_text_and_integers_stay_exact() -> None:
+    assert comparable({"b": [1.0, 1e3, 0.5], "a": True}) == b'{"a":true,"b":[1,1000,0.5]}'
+    assert comparable(9007199254740993) != comparable(9007199254740992)
+    assert canonical(9007199254740993) == canonical(9007199254740992)

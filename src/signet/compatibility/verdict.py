@@ -17,6 +17,7 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from signet.system.canonical_json import comparable
 from signet.system.text import fit
 
 from .counterexample import compiled, counterexample
@@ -93,9 +94,9 @@ def compare_schemas(old: Schema, new: Schema, side: Side) -> Verdict:
 
 def settled(old: Schema, new: Schema) -> Verdict | None:
     """Return the verdict on schemas that admit the same values as they are written, or None: others need a proof."""
-    if _canonical(old) == _canonical(new):
+    if comparable(old) == comparable(new):
         return Verdict(compatible=True, why="unchanged")
-    if _canonical(without_annotations(old)) == _canonical(without_annotations(new)):
+    if comparable(without_annotations(old)) == comparable(without_annotations(new)):
         return Verdict(compatible=True, why=_new_defaults(old, new) or "only words changed")
     return None
 
@@ -120,7 +121,7 @@ def _new_defaults(old: Schema, new: Schema) -> str:
     before, after = ({place: part["default"] for place, part in parts_with_default(one)} for one in (old, new))
     texts = []
     for place, value in before.items():
-        if place in after and _canonical(after[place]) != _canonical(value):
+        if place in after and comparable(after[place]) != comparable(value):
             change = f"{msgspec.json.encode(value).decode()} → {msgspec.json.encode(after[place]).decode()}"
             texts.append(fit(f"the default of {'.'.join(place) or 'the whole'} is another: {change}", MAX_REASON_CHARS))
     more = [f"and {len(texts) - MAX_DEFAULTS} more defaults"] if len(texts) > MAX_DEFAULTS else []
@@ -201,7 +202,3 @@ def _complaint(pair: SchemaPair, example: object, mask: str | None) -> str:
         cause = getattr(error.kind, "error", None)
         path += [] if cause is None else [str(cause.instance)]
     return ".".join(path) + f": {DROPPED}" if path else DROPPED
-
-
-def _canonical(schema: Schema) -> bytes:
-    return msgspec.json.encode(schema, order="sorted")

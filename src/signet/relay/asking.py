@@ -22,6 +22,7 @@ from signet.kernel.relay import RpcRequest
 from signet.kernel.wire import Frame, encode
 from signet.mcp.messages import error_object, members, notification, on_one_line, request
 from signet.mcp.session import Answer, ClientSession, PendingRequest, ServerRequest
+from signet.system.canonical_json import comparable
 from signet.system.shares import Shares
 
 from .attribution import note_asker
@@ -264,7 +265,7 @@ def _digest(caller: RpcRequest) -> bytes:
 
     parts = members(caller.raw)
     kept = {key: msgspec.json.decode(value) for key, value in parts.items() if key in {"name", "arguments", "uri"}}
-    return sha256(caller.method.encode() + msgspec.json.encode(kept, order="sorted")).digest()
+    return sha256(caller.method.encode() + comparable(kept)).digest()
 
 
 def input_required(questions: Mapping[str, ServerRequest], state: str) -> bytes:

@@ -9,8 +9,8 @@ import msgspec
 
 from signet.kernel.schemas import Contract, ContractError
 from signet.mcp.snapshot import Snapshot
+from signet.system.canonical_json import comparable
 
-from .tape_messages import canonical
 from .tape_reader import TapeReader
 
 __all__ = ["check_tape"]
@@ -60,7 +60,7 @@ def _entries(kind: str, now: dict[str, Any], locked: dict[str, Any]) -> Iterator
             yield f"the {word} {name} of the lock is not on the tape"
             continue
         fields = sorted({*entry, *now[name]} - VOLATILE)
-        differing = [field for field in fields if canonical(entry.get(field)) != canonical(now[name].get(field))]
+        differing = [field for field in fields if comparable(entry.get(field)) != comparable(now[name].get(field))]
         if differing:
             yield f"the {word} {name} differs from the lock in {', '.join(differing)}"
     for name in now:

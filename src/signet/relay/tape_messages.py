@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from hashlib import sha256
 from typing import Any, Final, Literal
 
@@ -10,6 +9,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from signet.kernel.protocol import VERSION_KEY
+from signet.system.canonical_json import comparable
 
 __all__ = [
     "CONFIRMED",
@@ -18,7 +18,6 @@ __all__ = [
     "Head",
     "Id",
     "Line",
-    "canonical",
     "head_of",
     "key_of",
     "line_of",
@@ -42,7 +41,6 @@ CONFIRMED: Final = frozenset({"ping", "logging/setLevel", "resources/unsubscribe
 """Requests of the handshake era that a server only confirms."""
 WITHOUT_PARAMS: Final = frozenset({"server/discover", "notifications/initialized", "ping"})
 """Messages that are equal whoever sends them."""
-HAS_FLOAT: Final = re.compile(rb"[0-9][.eE]")
 NO_PARAMS: Final = msgspec.Raw(b"{}")
 KEY_BYTES: Final = 16
 
@@ -81,7 +79,6 @@ class Head(msgspec.Struct, frozen=True, gc=False):
 
 _decode_head: Final = msgspec.json.Decoder(Head).decode
 _decode_members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_encode: Final = msgspec.json.Encoder(order="sorted").encode
 
 
 def head_of(message: bytes | msgspec.Raw) -> Head:
@@ -148,7 +145,7 @@ def key_of(method: str, params: dict[str, Any], *, is_modern: bool) -> bytes:
     else:
         told = _without_hop(params)
     era = b"modern" if is_modern and method not in {"initialize", "server/discover"} else b"handshake"
-    return sha256(b"\n".join((era, method.encode(), canonical(told)))).digest()[:KEY_BYTES]
+    return sha256(b"\n".join((era, method.encode(), comparable(told)))).digest()[:KEY_BYTES]
 
 
 def _without_hop(params: dict[str, Any]) -> dict[str, Any]:
@@ -162,22 +159,6 @@ def _without_hop(params: dict[str, Any]) -> dict[str, Any]:
 
 def _is_of_hop(key: str) -> bool:
     return key in HOP_KEYS or key.startswith(HOP_PREFIX)
-
-
-def canonical(value: Any) -> bytes:
-    """Return the JSON text of a value with sorted names, in which 1.0 is written as 1."""
-    text = _encode(value)
-    return _encode(_integral(value)) if HAS_FLOAT.search(text) else text
-
-
-def _integral(value: Any) -> Any:
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, list):
-        return [_integral(one) for one in value]
-    if isinstance(value, dict):
-        return {name: _integral(one) for name, one in value.items()}
-    return value
 
 
 def rekeyed(message: bytes | msgspec.Raw, *path: str, to: Any) -> bytes:

@@ -7,10 +7,12 @@ from typing import Any, Final
 import msgspec
 
 from signet.kernel.errors import INVALID_PARAMS, METHOD_NOT_FOUND
+from signet.system.canonical_json import comparable
+from signet.system.json_differences import json_differences
 from signet.system.text import cut
 
 from .tape_index import REQUEST, Exchange
-from .tape_messages import canonical, head_of, name_of, params_of
+from .tape_messages import head_of, name_of, params_of
 from .tape_reader import TapeReader
 
 __all__ = ["not_recorded", "shown", "unexpected_answer"]
@@ -27,7 +29,7 @@ ADVICE: Final = "record it with --record"
 
 def shown(value: Any) -> str:
     """Return a value as JSON, cut where it is long."""
-    text = canonical(value).decode(errors="replace")
+    text = comparable(value).decode(errors="replace")
     return cut(text, MAX_SHOWN_CHARS)
 
 
@@ -109,23 +111,17 @@ def _budget(candidates: list[dict[str, Any]]) -> int:
 def _likeness(asked: dict[str, Any]) -> Any:
     from difflib import SequenceMatcher
 
-    matcher = SequenceMatcher(a="", b=canonical(asked)[:MAX_TEXT_BYTES].decode(errors="replace"), autojunk=False)
+    matcher = SequenceMatcher(a="", b=comparable(asked)[:MAX_TEXT_BYTES].decode(errors="replace"), autojunk=False)
 
     def likeness(told: dict[str, Any]) -> float:
-        matcher.set_seq1(canonical(told)[:MAX_TEXT_BYTES].decode(errors="replace"))
+        matcher.set_seq1(comparable(told)[:MAX_TEXT_BYTES].decode(errors="replace"))
         return matcher.ratio()
 
     return likeness
 
 
 def _differing(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
-    names = sorted({*one, *other})
-    return [name for name in names if name not in one or name not in other or _differ(one[name], other[name])]
-
-
-def _differ(one: Any, other: Any) -> bool:
-    # In Python True equals 1, which it does not in JSON.
-    return bool(one != other or canonical(one) != canonical(other))
+    return sorted(str(found.names[0]) for found in json_differences(one, other, comparable, depth=1))
 
 
 def _difference(name: str, asked: dict[str, Any], nearest: dict[str, Any]) -> str:

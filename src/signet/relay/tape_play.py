@@ -9,9 +9,10 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from signet.mcp.link import LinkError
+from signet.system.canonical_json import comparable
 
 from .tape_index import ANSWER, ASK, LISTEN, REPLY, REQUEST, Exchange, Step
-from .tape_messages import SUBSCRIPTION_KEY, Head, Id, canonical, head_of, progress_token, rekeyed
+from .tape_messages import SUBSCRIPTION_KEY, Head, Id, head_of, progress_token, rekeyed
 from .tape_nearest import unexpected_answer
 
 __all__ = ["Stage", "TapePlay"]
@@ -144,8 +145,8 @@ def _told(answer: Head) -> bytes:
     """Return what an answer says, in a form in which equal answers are equal; of an error, its code."""
     if isinstance(answer.error, msgspec.Raw):
         with contextlib.suppress(ValueError):
-            return canonical({"error": msgspec.json.decode(answer.error, type=dict[str, Any]).get("code")})
+            return comparable({"error": msgspec.json.decode(answer.error, type=dict[str, Any]).get("code")})
     value = msgspec.json.decode(answer.result) if isinstance(answer.result, msgspec.Raw) else None
     if isinstance(value, dict):
         value = {name: one for name, one in value.items() if name != "_meta"}
-    return canonical(value)
+    return comparable(value)

@@ -9,8 +9,9 @@ import msgspec
 
 from signet.kernel.protocol import SERVER_INFO_KEY, VERSION_KEY
 from signet.mcp.snapshot import Snapshot
+from signet.system.canonical_json import comparable
 
-from .tape_messages import Direction, Head, Id, canonical, meta_of, params_of
+from .tape_messages import Direction, Head, Id, meta_of, params_of
 
 __all__ = ["SnapshotWatch", "digest_of"]
 
@@ -130,4 +131,4 @@ def digest_of(snapshot: Snapshot) -> str:
     }
     for kind in LISTS.values():
         told[kind] = [msgspec.json.decode(one) for one in getattr(snapshot, kind)]
-    return f"sha256:{sha256(canonical(told)).hexdigest()}"
+    return f"sha256:{sha256(comparable(told)).hexdigest()}"

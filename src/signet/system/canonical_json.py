@@ -1,4 +1,8 @@
-"""Digests: SHA-256 over the canonical form of JSON (RFC 8785). Pure."""
+"""One text for equal JSON values: the canonical form (RFC 8785) and its digest, and a quick form to compare. Pure.
+
+In the canonical form, which files hold and other programs can compute, numbers are doubles. In the comparable form
+each integer is exact; it is for one process, or for files that only Signet compares.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,9 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["canonical", "decoded", "digest_of"]
+__all__ = ["canonical", "comparable", "decoded", "digest_of"]
 
+HAS_FLOAT: Final = re.compile(rb"[0-9][.eE]")
 UNUSUAL: Final = re.compile(rb"[:,\[]-?[0-9]+(?:[.eE]|(?<=[0-9]{16}))")
 """A number that may have to be written in another way; what looks like one in a string costs time alone."""
 ASTRAL: Final = re.compile(rb"[\xf0-\xf4]")
@@ -19,6 +24,7 @@ MAX_DIGITS: Final = 21
 """ECMAScript writes a number with at most so many digits before the point without an exponent."""
 MIN_POINT: Final = -6
 MAX_EXACT: Final = 2**53
+_encode: Final = msgspec.json.Encoder(order="sorted").encode
 
 
 def decoded(text: bytes) -> Any:
@@ -60,7 +66,7 @@ def canonical(value: Any) -> bytes:
         ValueError: a number is beyond the range of doubles, or the value is nested too deeply.
     """
     try:
-        text = msgspec.json.encode(value, order="sorted")
+        text = _encode(value)
         if ASTRAL.search(text) is None and UNUSUAL.search(b":" + text) is None:
             return text
         return b"".join(_parts(value))
@@ -68,6 +74,22 @@ def canonical(value: Any) -> bytes:
         raise ValueError("it is nested too deeply") from None
     except OverflowError:
         raise ValueError("it has a number beyond the range of doubles") from None
+
+
+def comparable(value: Any) -> bytes:
+    """Return a text that is equal for equal values: names are sorted, and 1.0 is written as 1."""
+    text = _encode(value)
+    return _encode(_integral(value)) if HAS_FLOAT.search(text) else text
+
+
+def _integral(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_integral(one) for one in value]
+    if isinstance(value, dict):
+        return {name: _integral(one) for name, one in value.items()}
+    return value
 
 
 def _parts(value: Any) -> Iterator[bytes]:
