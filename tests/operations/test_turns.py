@@ -276,6 +276,21 @@ def test_a_file_that_was_removed_counts_as_a_request_sent_now(tmp_path: Path, re
     asyncio.run(main())
 
 
+def test_a_process_that_knew_a_file_before_notes_that_the_new_one_takes_its_place(tmp_path: Path) -> None:
+    """The process that made the new one took the machine for a new one, since there was no folder."""
+    folder = tmp_path / "cache"
+
+    async def main() -> None:
+        old = MachineTurns(lambda: [str(folder)])
+        assert await old.take("bank", "old", 0) == 0
+        shutil.rmtree(folder)
+        new = MachineTurns(lambda: [str(folder)])
+        assert await new.take("other", "new", LONG_S) == 0
+        assert await old.take("bank", "old", LONG_S) == pytest.approx(LONG_S, abs=PATIENCE_S)
+
+    asyncio.run(main())
+
+
 def test_a_folder_that_cannot_be_used_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
 

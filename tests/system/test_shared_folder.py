@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -132,3 +133,16 @@ def test_one_process_at_a_time_has_the_lock_of_a_folder_unless_it_is_shared(
     with folder.lock(), pytest.raises(TimeoutError), folder.lock(shared=True):
         pytest.fail("it is locked")
     folder.remove()
+
+
+def test_a_folder_without_an_owner_is_removed_at_an_age_if_one_is_given(temporary: Path) -> None:
+    old, new = temporary / f"{PREFIX}old", temporary / f"{PREFIX}new"
+    for folder, age_s in ((old, 90), (new, 10)):
+        folder.mkdir()
+        os.utime(folder, (time.time() - age_s, time.time() - age_s))
+
+    SharedFolder.create(PREFIX).remove()
+    stays = old.exists()
+    SharedFolder.create(PREFIX, 60.0).remove()
+
+    assert (stays, old.exists(), new.exists()) == (True, False, True)
