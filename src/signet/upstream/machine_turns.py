@@ -94,8 +94,8 @@ class MachineTurns:
         self._clock_ns = clock_ns
         self._path: str | None = None
         self._since_ns = clock_ns()
-        self._known: tuple[int, int] | None = None
-        """The file that was used last."""
+        self._known = ""
+        """What names the file that was used last."""
         self._made_folder = False
 
     async def take(self, name: str, owner: str, interval_s: float) -> float:
@@ -206,21 +206,27 @@ class MachineTurns:
                     raise _UnusableError(OTHER)
                 database.execute(CREATE)
                 file = _File(database, self._clock_ns())
-                self._stamp(file, identity, made_folder=made_folder or self._made_folder)
+                known = self._stamp(file, made_folder=made_folder or self._made_folder)
                 answer = step(file)
                 database.execute("COMMIT")
         except sqlite3.Error as error:
             raise _explained(error, path, identity) from None
-        self._known = identity
+        self._known = known
         return answer
 
-    def _stamp(self, file: _File, identity: tuple[int, int], *, made_folder: bool) -> None:
-        """Note when the file was made, if it is new or takes the place of one that this process knew."""
-        is_fresh = self._known is None and made_folder and file.now_ns - self._since_ns < FRESH_NS
-        is_other = self._known not in (None, identity)
-        row = file.row(OF_FILE)
-        if row is None or (is_other and file.read(OF_FILE).sent_ns == NEVER):
-            file.write(OF_FILE, _State(NEVER if is_fresh else file.now_ns))
+    def _stamp(self, file: _File, *, made_folder: bool) -> str:
+        """Note when the file was made, if it is new or takes the place of one that this process knew; return its name.
+
+        The name is random: a file that takes the place of another one may have its inode too.
+        """
+        state = file.read(OF_FILE)
+        if state.owner == NOBODY:
+            is_fresh = not self._known and made_folder and file.now_ns - self._since_ns < FRESH_NS
+            state = _State(NEVER if is_fresh else file.now_ns, os.urandom(8).hex())
+            file.write(OF_FILE, state)
+        elif self._known not in ("", state.owner) and state.sent_ns == NEVER:
+            file.write(OF_FILE, state._replace(sent_ns=file.now_ns))
+        return state.owner
 
 
 class _File:
@@ -230,14 +236,9 @@ class _File:
         self._database = database
         self.now_ns = now_ns
 
-    def row(self, name: str) -> tuple[Any, ...] | None:
-        """Return what is kept under a name."""
-        found: tuple[Any, ...] | None = self._database.execute(READ, (name,)).fetchone()
-        return found
-
     def read(self, name: str) -> _State:
         """Return the state of a service; one that cannot be true counts as a request sent now."""
-        row = self.row(name)
+        row: tuple[Any, ...] | None = self._database.execute(READ, (name,)).fetchone()
         if row is None:
             return _State() if name == OF_FILE else _State(self.read(OF_FILE).sent_ns)
         boot, sent_ns, owner, until_ns = row
@@ -255,7 +256,7 @@ class _File:
             made, dropped = self.read(OF_FILE), self.read(excess)
             self._database.execute(DROP, (excess,))
             # It counts as sent with the file from now on, which must not be before it was.
-            self.write(OF_FILE, _State(max(made.sent_ns, dropped.sent_ns)))
+            self.write(OF_FILE, made._replace(sent_ns=max(made.sent_ns, dropped.sent_ns)))
 
 
 def turn_folders() -> tuple[str, ...]:
