@@ -21,7 +21,7 @@ LIMITS: Final = {
     "edges between rooms": 170,  # 7bf59fe: 149
     "import cycles": 13,  # 7bf59fe: 11
     "modules that fit into their only importer": 120,  # 7bf59fe: 142
-    "public class names defined twice": 40,  # 7bf59fe: 34
+    "public class names defined twice": 38,  # 7bf59fe: 34
     "noqa": 86,  # 7bf59fe: 86
     "type: ignore": 25,  # 7bf59fe: 24
 }
@@ -36,7 +36,7 @@ WALKS: Final = {
     "walk through /api/tools/encodePlantUML": "42 / 42 / 13 / 29",  # 7bf59fe: 42 / 42 / 14 / 29
     "walk through /mcp/tool/plantuml.encode": "43 / 43 / 16 / 34",  # 7bf59fe: 42 / 42 / 16 / 34
     "walk of an own tool": "65 / 61 / 13 / 37",  # 7bf59fe: 61 / 57 / 12 / 33
-    "walk of a wrapped call": "113 / 97 / 31 / 72",  # 7bf59fe: 96 / 84 / 24 / 60; the goal is 85 calls in 18 modules
+    "walk of a wrapped call": "112 / 96 / 29 / 71",  # 7bf59fe: 96 / 84 / 24 / 60; the goal is 85 calls in 18 modules
 }
 """What a start and a call enter: imported modules, calls, or calls / functions / modules / module changes."""
 
