@@ -46,16 +46,13 @@ FRESH_NS: Final = SECOND_NS
 """The age up to which a process that finds no folder takes the machine for a new one."""
 MAX_LOCKED_S: Final = 2.0
 """The time after which a lock that another process does not give up is an error."""
-MAX_REPLACED: Final = 5
-"""How often a file may be broken, removed or replaced in one step."""
 
 BUSY: Final = frozenset({5, 6})
 """The codes of SQLite (BUSY, LOCKED) for a file that another process has locked."""
 BROKEN: Final = frozenset({1, 11, 17, 19, 20, 24, 26})
 """Those for a file that is not ours or was damaged: ERROR, CORRUPT, SCHEMA, CONSTRAINT, MISMATCH, FORMAT, NOTADB."""
-CANNOT_OPEN: Final = 14
-OTHER: Final = "another file took its place"
-REMOVED: Final = "it was removed"
+LOCKED: Final = "another process does not give up the file of turns"
+REPLACED: Final = "the file of turns is removed or replaced again and again"
 
 CREATE: Final = "CREATE TABLE IF NOT EXISTS turns (name TEXT PRIMARY KEY, boot, sent_ns, owner, until_ns) WITHOUT ROWID"
 READ: Final = "SELECT boot, sent_ns, owner, until_ns FROM turns WHERE name = ?"
@@ -78,10 +75,6 @@ class _State(NamedTuple):
         return self.owner != NOBODY and self.until_ns > now_ns
 
 
-class _UnusableError(Exception):
-    """A file that was broken, removed or replaced in the middle of a step: the step begins anew."""
-
-
 class MachineTurns:
     """Turns in a file of the user. Without a folder for it, a single process has its turns for itself."""
 
@@ -92,7 +85,9 @@ class MachineTurns:
         self._folders = folders
         self._processes = processes
         self._clock_ns = clock_ns
-        self._path: str | None = None
+        self._path = ""
+        self._is_sought = False
+        """Whether a folder was looked for; without a path, none can be used."""
         self._since_ns = clock_ns()
         self._known = ""
         """What names the file that was used last."""
@@ -141,56 +136,47 @@ class MachineTurns:
         """Return the answer of a step in a transaction; `alone` where the only process needs no file."""
         import asyncio
 
-        until_s, tries = time.monotonic() + MAX_LOCKED_S, 0
+        until_s = time.monotonic() + MAX_LOCKED_S
         while True:
             try:
-                path = self._find()
-                return self._transact(path, step) if path else alone
-            except _UnusableError as error:
-                tries += 1
-                if tries == MAX_REPLACED:
-                    raise TurnsError(f"the file of turns cannot be used ({error})") from None
-            except BlockingIOError:
+                return self._transact(self._path, step) if self._find() else alone
+            except BlockingIOError as error:
                 if time.monotonic() > until_s:
-                    raise TurnsError("another process does not give up the file of turns") from None
+                    raise TurnsError(error.strerror) from None
                 await asyncio.sleep(LOCK_RETRY_S)
             except OSError as error:
-                why = error.strerror or str(error) or type(error).__name__
+                why = error.strerror or type(error).__name__
                 raise TurnsError(f"the file of turns cannot be used ({why})") from None
 
-    def _find(self) -> str:
-        """Return the path of the file, which exists then; empty where there is none, and none is needed."""
-        if self._path is not None:
-            if self._path:
-                # With its folder, which may have gone with it.
-                _make_in(os.path.dirname(self._path))
-            return self._path
+    def _find(self) -> bool:
+        """Make the file, unless it exists; return False where no folder can be used, and none is needed."""
+        if self._path:
+            # With its folder, which may have gone with it.
+            _make_in(os.path.dirname(self._path))
+        if self._is_sought:
+            return bool(self._path)
         for folder in self._folders() if _has_sqlite() else ():
             had_folder = os.path.isdir(folder)
             try:
-                path = _make_in(folder)
-                self._transact(path, lambda _: None, made_folder=not had_folder)
-            except BlockingIOError:
-                pass
-            except (OSError, _UnusableError) as error:
-                if isinstance(error, _UnusableError) or error.errno in {errno.EMFILE, errno.ENFILE, errno.EINTR}:
+                self._path = _make_in(folder)
+            except OSError as error:
+                if error.errno in {errno.EMFILE, errno.ENFILE, errno.EINTR}:
                     # Says nothing about the folder; another process would choose another one.
                     raise
                 continue
-            self._path, self._made_folder = path, not had_folder
-            return path
+            self._is_sought, self._made_folder = True, not had_folder
+            return True
         if self._processes > 1:
             raise TurnsError("no folder can be written in which processes share their turns: set XDG_CACHE_HOME")
-        self._path = ""
-        return ""
+        self._is_sought = True
+        return False
 
-    def _transact(self, path: str, step: Callable[[_File], T], *, made_folder: bool = False) -> T:
+    def _transact(self, path: str, step: Callable[[_File], T]) -> T:
         """Return the answer of a step, in one transaction of a connection of its own.
 
         Raises:
-            BlockingIOError: another process has locked the file.
+            BlockingIOError: another process has locked the file, or it was broken, or is another one by now.
             OSError: the file cannot be used.
-            _UnusableError: it was broken, and is removed, or it is another file by now.
         """
         import sqlite3
 
@@ -203,10 +189,10 @@ class MachineTurns:
                 # Not IMMEDIATE: a commit has to wait for nobody who reads.
                 database.execute("BEGIN EXCLUSIVE")
                 if _identity(path) != identity:
-                    raise _UnusableError(OTHER)
+                    raise BlockingIOError(errno.EAGAIN, REPLACED, path)
                 database.execute(CREATE)
                 file = _File(database, self._clock_ns())
-                known = self._stamp(file, made_folder=made_folder or self._made_folder)
+                known = self._stamp(file)
                 answer = step(file)
                 database.execute("COMMIT")
         except sqlite3.Error as error:
@@ -214,14 +200,14 @@ class MachineTurns:
         self._known = known
         return answer
 
-    def _stamp(self, file: _File, *, made_folder: bool) -> str:
+    def _stamp(self, file: _File) -> str:
         """Note when the file was made, if it is new or takes the place of one that this process knew; return its name.
 
         The name is random: a file that takes the place of another one may have its inode too.
         """
         state = file.read(OF_FILE)
         if state.owner == NOBODY:
-            is_fresh = not self._known and made_folder and file.now_ns - self._since_ns < FRESH_NS
+            is_fresh = not self._known and self._made_folder and file.now_ns - self._since_ns < FRESH_NS
             state = _State(NEVER if is_fresh else file.now_ns, os.urandom(8).hex())
             file.write(OF_FILE, state)
         elif self._known not in ("", state.owner) and state.sent_ns == NEVER:
@@ -272,6 +258,8 @@ def _make_in(folder: str) -> str:
     make_private_folders(folder)
     if hasattr(os, "geteuid") and os.stat(folder).st_uid != os.geteuid():
         raise PermissionError(errno.EPERM, "Belongs to another user", folder)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), folder)
     path = os.path.join(folder, FILE)
     try:
         check_private(path)
@@ -286,30 +274,23 @@ def _identity(path: str) -> tuple[int, int]:
     try:
         status = os.lstat(path)
     except FileNotFoundError:
-        raise _UnusableError(REMOVED) from None
+        raise BlockingIOError(errno.EAGAIN, REPLACED, path) from None
     return status.st_dev, status.st_ino
 
 
-def _explained(error: sqlite3.Error, path: str, identity: tuple[int, int]) -> Exception:
+def _explained(error: sqlite3.Error, path: str, identity: tuple[int, int]) -> OSError:
     """Return what an error of SQLite means for the step; remove a file that is broken."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in BUSY:
-        return BlockingIOError(errno.EWOULDBLOCK, str(error), path)
-    with suppress(OSError, _UnusableError):
-        if _identity(path) != identity:
-            return _UnusableError(OTHER)
-        if code in BROKEN:
+        return BlockingIOError(errno.EAGAIN, LOCKED, path)
+    try:
+        if _identity(path) == identity:
+            if code not in BROKEN:
+                return OSError(errno.EIO, str(error), path)
             os.unlink(path)
-            return _UnusableError(str(error))
-    if not os.path.lexists(path):
-        return _UnusableError(REMOVED)
-    if code == CANNOT_OPEN:
-        try:
-            # SQLite does not tell that there are no descriptors left.
-            os.close(os.open(os.path.dirname(path), os.O_RDONLY))
-        except OSError as why:
-            return why
-    return OSError(errno.EIO, str(error), path)
+    except OSError as why:
+        return why
+    return BlockingIOError(errno.EAGAIN, REPLACED, path)
 
 
 @cache
