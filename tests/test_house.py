@@ -45,11 +45,8 @@ ONLY: Final = {
         "system.processes",
     ],
     "JSON-RPC heads": [
-        "kernel.exchange",
         "kernel.wire",
-        "operations.telemetry.operation",
         "relay.tape_messages",
-        "transports.message_exchanges",
     ],
     "snapshot takers": [
         "mcp.blocking",

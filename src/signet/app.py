@@ -2,17 +2,22 @@
 
 resolve ── Settings ── open_toolbox ── Toolbox ──┐
                 └───── open_run ── runtimes ─────┼── Pipeline ── Server ── App
-                └───── journal, log ── Observer ─┘
+                └───── journal, log ──── Events ─┘
 """
 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec.structs import replace
+
 from signet import __version__
+from signet.kernel.errors import place_of
+from signet.kernel.events import Events, both
 from signet.kernel.gate import Gate, LateGate
 from signet.kernel.outcome import Outcome
 from signet.kernel.pipeline import Mode, Pipeline
@@ -20,18 +25,18 @@ from signet.kernel.protocol import Identity
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import NO_LISTS, Server
 from signet.kernel.tools import Tool, Toolbox, ToolsetRuntime
-from signet.kernel.upstream import UpstreamVisit
-from signet.observers import open_journal, open_observer, refusal_log, retention_of
-from signet.runs import open_run, settings_of_replay
+from signet.kernel.wire import encode
+from signet.runs import Run, open_run, settings_of_replay
 from signet.settings.model import EnabledToolset, Settings, open_log
 from signet.settings.process import MEMORY
-from signet.system.logs import DEBUG, WARN, Log
+from signet.settings.usage import UsageError
+from signet.system.logs import DEBUG, ERROR, INFO, WARN, LimitedLog, Log
 from signet.toolbox import SCHEMA_ROOT, open_toolbox, unchanged
 
 if TYPE_CHECKING:
     from signet.console.console import Console
-    from signet.console.watch import Watch
-    from signet.kernel.exchange import Exchange
+    from signet.journal.retention import Retention
+    from signet.journal.writer import JournalWriter
     from signet.operations.store.redis_store import RedisStore
     from signet.operations.telemetry.telemetry import Telemetry
     from signet.relay.relay import ServerRelay
@@ -46,6 +51,7 @@ __all__ = [
     "build_server",
     "check",
     "instructions_of",
+    "open_journal",
     "open_toolbox",
     "resolve",
 ]
@@ -56,10 +62,11 @@ SAMPLE_TOKEN: Final = "sample-token"  # noqa: S105 - it guards nothing
 COLLECTOR: Final = "OTEL_EXPORTER_OTLP_ENDPOINT"
 """The variable that turns OpenTelemetry on, as its specification names it."""
 
-OnRefusal = Callable[[str, int, str], None]
-
 JOURNALS: Final = "runs"
 """The folder of the journal, unless another one is given."""
+MEGABYTE: Final = 1_000_000
+SIZES: Final = ("result_bytes", "max_result_bytes")
+"""The facts of a fault that say by how much a result is too large."""
 INSTRUCTIONS: Final = "An error says what to write: mend the arguments and call again."
 """The end of every server's instructions, behind those of its toolsets."""
 
@@ -97,7 +104,7 @@ def check(settings: Settings) -> tuple[Toolbox, SchemaRegistry]:
     log = open_log(settings)
     check_limits(settings, log)
     if settings.journal_max_age is not None:
-        retention_of(settings)
+        _retention_of(settings)
     run = open_run(settings, log, _open_store(settings, log))
     enabled = settings.enabled()
     for one in enabled:
@@ -126,27 +133,27 @@ def build_server(
     whole_text: bool = False,
     empty_lists: Mapping[str, bytes] = NO_LISTS,
     on_drift: Callable[[str], None] | None = None,
-    watch: Watch | None = None,
+    is_watched: bool = False,
 ) -> Server:
     """Return a server for settings that are resolved, with a variant of each tool.
 
-    `whole_text` and `empty_lists` are those of `Server`; `on_drift` is that of `open_toolbox`; a console has a `watch`.
-    Raises UsageError where the settings name a thing that cannot be used.
+    `whole_text` and `empty_lists` are those of `Server`; `on_drift` is that of `open_toolbox`; a server is watched if a
+    console will listen to its events. Raises UsageError where the settings name a thing that cannot be used.
     """
     log = open_log(settings, name)
     enabled, variant = settings.enabled(), _watched(log, variant) if settings.dev else variant
     toolbox, registry = _open_tools(settings, log, enabled, variant, on_drift or _on_drift(settings, log))
-    telemetry, store = _open_telemetry(settings, log, registry), _open_store(settings, log)
-    run = open_run(settings, log, store, _visitor(watch, telemetry))
+    events = _log_listeners(log)
+    telemetry, store = _open_telemetry(settings, log, registry, events), _open_store(settings, log)
+    run = open_run(settings, log, store, events.visit if is_watched or events.upstream_response else None)
     runtimes = list(map(run.runtime, enabled))
-    journal = open_journal(settings, log, run, telemetry, watch)
-    make_pipeline, make_server = _kernel(telemetry)
-    pipeline = make_pipeline(
+    journal = open_journal(settings, log, run, events, is_watched=is_watched)
+    pipeline = Pipeline(
         toolbox,
         registry,
         timeout_s=settings.call_timeout_s,
         mode=Mode(settings.validation),
-        observer=open_observer(log, journal, logs_calls=log.level_of("call") >= DEBUG),
+        events=events,
         runtimes=_by_slug(runtimes, toolbox),
         explain=_explainer(settings, registry) if settings.dev else None,
         gate=_open_gate(settings, log, store, telemetry),
@@ -156,7 +163,7 @@ def build_server(
     upstreams = tuple([runtime.upstream for runtime in runtimes if runtime.upstream is not None])
     relay = _open_relay(settings, log, toolbox, registry, identity, telemetry=telemetry)
     close = partial(_close_all, [part.close for part in (relay, journal, telemetry, store) if part is not None])
-    server = partial(make_server, pipeline, identity, instructions_of(enabled), upstreams, close)
+    server = partial(Server, pipeline, identity, instructions_of(enabled), upstreams, close)
     return _served(server(whole_text=whole_text, empty_lists=empty_lists, relay=relay), relay)
 
 
@@ -177,32 +184,12 @@ def _by_slug(runtimes: list[ToolsetRuntime], toolbox: Toolbox) -> dict[str, Tool
     return {tool.slug: runtime for runtime, tools in zip(runtimes, toolbox.groups, strict=True) for tool in tools}
 
 
-def _visitor(watch: Watch | None, telemetry: Telemetry | None) -> Callable[[str, str, str], UpstreamVisit] | None:
-    """Return who is told of each request to an upstream, if anybody is."""
-    if watch is None:
-        return telemetry.visit if telemetry is not None else None
-    if telemetry is not None:
-        watch.visitors.append(telemetry.visit)
-    return watch.visit
-
-
-def _kernel(telemetry: Telemetry | None) -> tuple[Callable[..., Pipeline], Callable[..., Server]]:
-    """Return what makes a pipeline and a server, whose operations are counted and traced where somebody does that."""
-    if telemetry is None:
-        return Pipeline, Server
-    from signet.operations.telemetry import watched
-
-    pipeline = watched.WatchedPipeline if telemetry.traces else watched.CountedPipeline
-    server = watched.WatchedServer if telemetry.traces else watched.CountedServer
-    return partial(pipeline, telemetry=telemetry), partial(server, telemetry=telemetry)
-
-
-def _open_telemetry(settings: Settings, log: Log, registry: SchemaRegistry) -> Telemetry | None:
+def _open_telemetry(settings: Settings, log: Log, registry: SchemaRegistry, events: Events) -> Telemetry | None:
     if not settings.metrics_dir and not os.environ.get(COLLECTOR):
         return None
     from signet.team.telemetry import open_telemetry
 
-    return open_telemetry(settings, log, registry)
+    return open_telemetry(settings, log, registry, events)
 
 
 def _open_store(settings: Settings, log: Log) -> RedisStore | None:
@@ -284,14 +271,15 @@ def _watched(log: Log, variant: Callable[[Tool], Tool]) -> Callable[[Tool], Tool
 def build_app(settings: Settings, server: Server | None = None) -> App:
     """Return the web application for settings that are resolved, around a server that is there already or a new one."""
     from signet.team.access import open_authenticator, open_pages, open_proxies, open_public_url
-    from signet.team.exchanges import open_exchange_log
+    from signet.team.exchanges import exchange_listeners
     from signet.transports.guard import LOOPBACK, Guard
     from signet.transports.listening import UNIX_PREFIX
     from signet.transports.web_app import App
 
-    # A server that is there already tells nobody of its calls, so it has no console.
-    watch = _open_watch() if server is None and settings.console else None
-    server = server or build_server(settings, watch=watch)
+    # A server that is there already has no console: nothing made records of its calls.
+    has_console = server is None and settings.console
+    is_own = server is None
+    server = server or build_server(settings, is_watched=has_console)
     hosts = LOOPBACK | settings.host_names()
     if not settings.host.startswith(UNIX_PREFIX):
         hosts |= {settings.host.lower()}
@@ -305,17 +293,13 @@ def build_app(settings: Settings, server: Server | None = None) -> App:
         hosts |= {public_url.origin}
     authenticator = open_authenticator(settings, partial(_warn_of_tokens, settings))
     guard = Guard(hosts, authenticator, public_url.origin if public_url is not None else "")
-    telemetry = getattr(server, "telemetry", None)
-    exchanges = open_exchange_log(settings, open_log(settings), server.pipeline.registry, telemetry)
-    on_start, on_close = (exchanges.start, exchanges.close) if exchanges is not None else (_nothing, _nothing)
-    listener = exchanges.listener if exchanges is not None else None
-    console = None
-    if watch is not None:
-        console = _open_console(settings, server, watch, guard, root=str(public_url or ""), on_exchange=listener)
-    on_refusal = _told_of_refusals(refusal_log(settings), watch) if watch is not None else refusal_log(settings)
-    app = partial(App, server, guard, about, legacy, on_refusal, pages=pages, prefix=prefix, console=console)
-    app = partial(app, proxies=open_proxies(settings), open_pages=open_pages(settings))
-    return app(on_exchange=listener, on_start=on_start, on_close=on_close)
+    # Several applications may serve a server that is there already, each with requests of its own.
+    events = server.events if is_own else replace(server.events)
+    events.add(exchange_listeners(settings, open_log(settings), server.pipeline.registry))
+    events.add(_refusal_listener(settings))
+    console = _open_console(settings, server, guard, root=str(public_url or "")) if has_console else None
+    app = partial(App, server, guard, about, legacy, events=events, pages=pages, prefix=prefix, console=console)
+    return app(proxies=open_proxies(settings), open_pages=open_pages(settings))
 
 
 def _about(server: Server) -> dict[str, Any]:
@@ -328,33 +312,104 @@ def _about(server: Server) -> dict[str, Any]:
     }
 
 
-def _open_watch() -> Watch:
-    from signet.console.watch import Watch
-
-    return Watch()
-
-
-def _open_console(
-    settings: Settings,
-    server: Server,
-    watch: Watch,
-    guard: Guard,
-    *,
-    root: str,
-    on_exchange: Callable[[Exchange], None] | None,
-) -> Console:
+def _open_console(settings: Settings, server: Server, guard: Guard, *, root: str) -> Console:
     from signet.console.console import open_console
 
-    authenticator = guard.authenticator
-    return open_console(settings, server, watch, root=root, authenticator=authenticator, on_exchange=on_exchange)
+    return open_console(settings, server, root=root, authenticator=guard.authenticator)
 
 
-def _told_of_refusals(log: OnRefusal, watch: Watch) -> OnRefusal:
+def open_journal(
+    settings: Settings, log: Log, run: Run, events: Events, *, is_watched: bool = False
+) -> JournalWriter | None:
+    """Return the journal, if one is to be kept or watched, and let it listen; a recording run gets its calls from it.
+
+    A watched journal makes records for a console, whether they are written or not.
+    """
+    if settings.journal_max_age is not None:
+        _retention_of(settings)
+    log_dir = settings.log_dir if settings.journal else None
+    if log_dir is None and not is_watched:
+        return None
+    from signet.journal.record import Recorder
+    from signet.journal.retention import remove_old
+    from signet.journal.writer import JournalWriter
+
+    retention = _retention_of(settings)
+    if retention.is_bounded and log_dir is not None:
+        remove_old(log_dir, retention)
+    recorder = Recorder(deterministic_ids=settings.deterministic_ids, secrets=settings.secrets())
+    # One folder, one warning.
+    warn_once = run.warn_once if log_dir == settings.record else None
+    warn = warn_once or (lambda why: log.line(WARN, "journal", "journal.unwritable", why=why))
+    on_calls = run.on_calls if log_dir is not None else None
+    journal = JournalWriter(log_dir, recorder, warn, on_calls, settings.run_name, retention=retention, events=events)
+    events.outcome = journal.push if events.outcome is None else both(events.outcome, journal.push)
+    return journal
+
+
+def _retention_of(settings: Settings) -> Retention:
+    """Return how much of the journal is kept; raise UsageError if the settings cannot be read."""
+    from signet.journal.retention import Retention, parse_age
+
+    max_bytes = settings.journal_max_mb * MEGABYTE if settings.journal_max_mb is not None else None
+    try:
+        max_age_s = parse_age(settings.journal_max_age) if settings.journal_max_age is not None else None
+    except ValueError as error:
+        raise UsageError(f"--journal-max-age (SIGNET_JOURNAL_MAX_AGE): {error}") from None
+    return Retention(settings.journal_keep, max_bytes, max_age_s)
+
+
+def _log_listeners(log: Log) -> Events:
+    """Return events to which the log listens: faults of the server and, where its filter lets lines through, calls."""
+    events = Events(clock=time.perf_counter, fault=partial(_log_bug, log))
+    if log.level_of("call") >= DEBUG:
+        events.outcome = partial(_log_call, log)
+    return events
+
+
+def _refusal_listener(settings: Settings) -> Events:
+    """Return the listener that logs refused requests, if the filter lets its lines through."""
+    log = open_log(settings)
+    if log.level_of("http") < INFO:
+        return Events()
+    limited = LimitedLog(log)
+
     def on_refusal(address: str, status: int, reason: str) -> None:
-        log(address, status, reason)
-        watch.refusal(address, status, reason)
+        limited.line(INFO, "http", "request.refused", address=address or "-", status=status, reason=reason)
 
-    return on_refusal
+    return Events(refusal=on_refusal)
+
+
+def _log_call(log: Log, outcome: Outcome, took_s: float) -> None:
+    """Log names and codes, never arguments or results."""
+    code = outcome.fault.code if outcome.fault else "OK"
+    name = outcome.call.caller.name
+    more = {"principal": name} if name else {}
+    noted = outcome.shadow_violation
+    if noted is not None and noted.stage == "output":
+        more["violation"] = noted.message
+    log.line(DEBUG, "call", "call.done", tool=_slug(outcome), code=code, ms=round(took_s * 1000, 3), **more)
+
+
+def _log_bug(log: Log, outcome: Outcome) -> None:
+    """Log a fault that is the server's own, by the exception's class and place; in development mode any, in full."""
+    if outcome.fault is not None and outcome.fault.details is not None:
+        event, level = ("call.refused", WARN) if outcome.fault.__cause__ is None else ("call.bug", ERROR)
+        facts = {name: encode(value).decode() for name, value in outcome.fault.details.items() if name != "traceback"}
+        why = {"why": outcome.fault.message, **facts}
+        log.line(level, "call", event, tool=_slug(outcome), code=outcome.fault.code, **why)
+        if "traceback" in outcome.fault.details:
+            log.text(level, "call", outcome.fault.details["traceback"])
+    elif outcome.fault is not None and outcome.fault.__cause__ is not None:
+        cause = place_of(outcome.fault.__cause__)
+        sizes = {name: outcome.fault.data[name] for name in SIZES if name in outcome.fault.data}
+        is_foreign = outcome.tool is not None and outcome.tool.is_foreign
+        why = {"why": outcome.fault.message} if is_foreign else {}
+        log.line(ERROR, "call", "call.bug", tool=_slug(outcome), code=outcome.fault.code, cause=cause, **sizes, **why)
+
+
+def _slug(outcome: Outcome) -> str:
+    return outcome.tool.slug if outcome.tool else "-"
 
 
 def _warn_of_tokens(settings: Settings, why: str) -> None:

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import msgspec
 
 from signet import __version__
+from signet.kernel.events import UpstreamVisit
 from signet.kernel.tools import ToolsetRuntime
 from signet.kernel.toolset import Toolset, UpstreamSpec
-from signet.kernel.upstream import ResponseCache, Upstream, UpstreamVisit
+from signet.kernel.upstream import ResponseCache, Upstream
 from signet.settings.catalogue import TOOLSETS, find_toolset, load_toolsets
 from signet.settings.model import EnabledToolset, Settings
 from signet.settings.names import recorded_names
@@ -47,7 +48,7 @@ __all__ = [
 
 BREAKER: Final = "breaker"
 """The key of `[limits]` that puts a circuit breaker before each upstream."""
-Watcher = Callable[[str, str, str], UpstreamVisit]
+Visitor = Callable[[str, str, str], UpstreamVisit]
 OnCalls = Callable[[list[tuple["JournalEntry", "JournalRecord"]]], None]
 
 
@@ -71,12 +72,12 @@ class LiveRun(Run):
     """A run that is neither recorded nor replayed."""
 
     def __init__(
-        self, settings: Settings, log: Log, store: RedisStore | None = None, watch: Watcher | None = None
+        self, settings: Settings, log: Log, store: RedisStore | None = None, visit: Visitor | None = None
     ) -> None:
         self._settings = settings
         self._log = log
         self._store = store
-        self._watch = watch
+        self._visit = visit
         self._upstreams: dict[object, Upstream | None] = {}
         """The open upstreams, each shared by the toolsets that state it: its pace and its cache hold for all."""
         self._services: dict[UpstreamSpec, Upstream] = {}
@@ -90,7 +91,7 @@ class LiveRun(Run):
         if toolset.upstream not in self._upstreams:
             log = partial(self._log.line, DEBUG, "upstream")
             self._upstreams[toolset.upstream] = open_upstream(
-                enabled, self._settings, log, self._store, watch=self._watch
+                enabled, self._settings, log, self._store, visit=self._visit
             )
         upstream = self._upstreams[toolset.upstream]
         if toolset.service is not None:
@@ -103,7 +104,7 @@ class LiveRun(Run):
         log = partial(self._log.line, DEBUG, "upstream")
         breaker = self._settings.limits.get(BREAKER, 0)
         turns, cache = open_turns(self._settings, self._store), open_cache(self._store)
-        open_ = partial(open_service, turns=turns, cache=cache, breaker=breaker, log=log, watch=self._watch)
+        open_ = partial(open_service, turns=turns, cache=cache, breaker=breaker, log=log, visit=self._visit)
         return Switchboard(open_, self._services)
 
 
@@ -111,7 +112,7 @@ class RecordingRun(Run):
     """A run whose exchanges with upstreams, days and calls are written into a folder."""
 
     def __init__(
-        self, settings: Settings, log: Log, store: RedisStore | None = None, watch: Watcher | None = None
+        self, settings: Settings, log: Log, store: RedisStore | None = None, visit: Visitor | None = None
     ) -> None:
         from signet.system.recording_redactor import TEXT_REMOVED, RecordingRedactor
         from signet.upstream.cassette_folder import CassetteManifest, CassetteWriter
@@ -123,7 +124,7 @@ class RecordingRun(Run):
         self._folder = CassetteWriter(settings.record or "", manifest, lambda why: warn(why=why))
         removed = partial(log.line, WARN, "record", "record.redacted")
         self._redactor = RecordingRedactor(settings.secrets(), lambda name: removed(what=name, why=TEXT_REMOVED))
-        self._live = LiveRun(settings, log, store, watch)
+        self._live = LiveRun(settings, log, store, visit)
         self.on_calls = self._write_calls
         self.warn_once = self._folder.warn_once
         if servers:
@@ -175,14 +176,14 @@ class ReplayRun(Run):
         return ToolsetRuntime(ReplayUpstream(toolset.name, origin, self._folder, self._redactor), own, today)
 
 
-def open_run(settings: Settings, log: Log, store: RedisStore | None = None, watch: Watcher | None = None) -> Run:
+def open_run(settings: Settings, log: Log, store: RedisStore | None = None, visit: Visitor | None = None) -> Run:
     """Begin a run as the settings say; raise UsageError if there is no cassette to replay.
 
-    `watch` is called with the name of an upstream, the method and the origin of each request to it.
+    `visit` is called with the name of an upstream, the method and the origin of each request to it.
     """
     if settings.replay:
         return ReplayRun(settings)
-    return RecordingRun(settings, log, store, watch) if settings.record else LiveRun(settings, log, store, watch)
+    return RecordingRun(settings, log, store, visit) if settings.record else LiveRun(settings, log, store, visit)
 
 
 def open_turns(settings: Settings, store: RedisStore | None = None) -> Sequence[Turns]:
@@ -212,7 +213,7 @@ def open_upstream(
     log: Callable[..., None],
     store: RedisStore | None = None,
     *,
-    watch: Watcher | None = None,
+    visit: Visitor | None = None,
 ) -> Upstream | None:
     """Return the upstream of a toolset: HTTP, at the pace and with the cache that the toolset states, or None.
 
@@ -234,8 +235,8 @@ def open_upstream(
         raise UsageError(f"the {name} toolset has no backend: write --{name}-base-url or set {name.upper()}_BASE_URL")
     try:
         turns = open_turns(settings, store) if spec.interval_s > 0 else ()
-        own = None if watch is None else partial(watch, toolset.domain)
-        opened: Upstream = HttpUpstream(spec, turns=turns, proxied=not settings.sandbox, log=log, watch=own)
+        own = None if visit is None else partial(visit, toolset.domain)
+        opened: Upstream = HttpUpstream(spec, turns=turns, proxied=not settings.sandbox, log=log, visit=own)
     except ValueError as error:
         raise UsageError(str(error)) from None
     if settings.limits.get(BREAKER):

@@ -11,6 +11,7 @@ import pytest
 from signet.console.figures import HourFigures
 from signet.console.upstreams import UpstreamNow, UpstreamWatch
 from signet.kernel.errors import Code, Fault
+from signet.kernel.events import Events
 from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import CacheState, UpstreamRequest, UpstreamResponse, UpstreamState, states_of
 from signet.kernel.waiting import Waiting
@@ -111,10 +112,11 @@ def test_the_index_counts_what_it_answers_in_place_of_the_bank() -> None:
 def test_requests_are_counted_by_upstream_with_their_failures() -> None:
     figures = HourFigures()
     watch = UpstreamWatch((Service(),), {"http://service.example": "named"}, figures)
+    events = Events(upstream_response=watch.answered)
     unasked = watch.now()
 
     for code in ("200", "200", "304", "404", "503", "timeout", "failed", "cancelled"):
-        watch.visit("named", "GET", "http://service.example").end(code)
+        events.visit("named", "GET", "http://service.example").end(code)
 
     [tally] = figures.totals().values()
     [now] = watch.now()
@@ -125,9 +127,10 @@ def test_requests_are_counted_by_upstream_with_their_failures() -> None:
 
 def test_services_of_any_number_take_bounded_memory() -> None:
     watch = UpstreamWatch((), {}, HourFigures())
+    events = Events(upstream_response=watch.answered)
 
     for number in range(300):
-        watch.visit(f"service {number}", "GET", f"http://{number}.example").end("200")
+        events.visit(f"service {number}", "GET", f"http://{number}.example").end("200")
 
     assert len(watch.now()) == 50
 

@@ -27,7 +27,6 @@ from signet.console import journal as view
 from signet.console.feed import Feed
 from signet.console.following import Follower
 from signet.console.spool import SharedSpool, Spool
-from signet.console.watch import Watch
 from signet.journal.record import JournalRecord
 from signet.kernel.caller import Caller, Principal
 from signet.kernel.errors import Code, Fault
@@ -309,11 +308,11 @@ def test_without_a_console_there_is_no_journal_page_and_no_folder(tmp_path: Path
 
 def batch_of(calls: int) -> list[Any]:
     """Return what the journal's thread hands on for real calls."""
-    watch, batches = Watch(), list[Any]()
-    watch.on_records.append(batches.extend)
+    batches: list[Any] = []
 
     async def make() -> None:
-        server = build_server(Settings.read({}, {"toolsets": "plantuml", "journal": False}), watch=watch)
+        server = build_server(Settings.read({}, {"toolsets": "plantuml", "journal": False}), is_watched=True)
+        server.events.records = batches.extend
         for _ in range(calls):
             await walk(server, "encodePlantUML", {"plantumlCode": DIAGRAM})
         await server.close()

@@ -18,7 +18,6 @@ from signet.console.console import VIEWS
 from signet.console.parts import Parts
 from signet.console.spool import Spool
 from signet.console.twin import Twin
-from signet.console.watch import Watch
 from signet.settings.reading import read_settings
 
 CALL = {"tool": "encodePlantUML", "arguments": {"plantumlCode": DIAGRAM}}
@@ -117,7 +116,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 def built() -> list[Twin]:
     """Return the twins that the code has."""
     settings = read_settings({"sandbox": True}, {})
-    parts = Parts(settings, build_server(settings), Watch(), Spool())
+    parts = Parts(settings, build_server(settings), Spool())
     return [twin for view in VIEWS for twin in view.twins(parts)]
 
 

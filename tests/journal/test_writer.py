@@ -27,6 +27,7 @@ from signet.journal.record import Recorder
 from signet.journal.retention import Retention, open_journal
 from signet.journal.writer import JournalWriter
 from signet.kernel.errors import unknown_tool
+from signet.kernel.events import Events
 from signet.kernel.outcome import Call, Outcome
 from signet.kernel.tools import NULL_CONTEXT
 from signet.system.line_file import LineFile
@@ -495,7 +496,7 @@ def test_whoever_watches_is_told_of_each_record_once_and_of_no_empty_batch(tmp_p
     calls, records, written = [], [], []
     writer = JournalWriter(
         str(tmp_path), Recorder(), pytest.fail, calls.append,
-        on_written=lambda number, lag_s: written.append((number, lag_s)), on_records=records.append,
+        events=Events(written=lambda number, lag_s: written.append((number, lag_s)), records=records.append),
     )  # fmt: skip
     for number in range(3):
         writer.push(Outcome(Call("x", {"n": number}, NULL_CONTEXT), None, body=b"%d" % number), 0.0)
@@ -515,9 +516,8 @@ def test_whoever_watches_is_told_of_each_record_once_and_of_no_empty_batch(tmp_p
 
 def test_without_a_folder_records_are_made_for_the_watcher_alone() -> None:
     records, written = [], []
-    writer = JournalWriter(
-        None, Recorder(), pytest.fail, on_written=lambda *told: written.append(told), on_records=records.append
-    )
+    events = Events(written=lambda *told: written.append(told), records=records.append)
+    writer = JournalWriter(None, Recorder(), pytest.fail, events=events)
     writer.push(Outcome(Call("x", {}, NULL_CONTEXT), None, body=b"{}"), 0.0)
     writer.close()
 
@@ -545,7 +545,9 @@ def test_the_age_of_the_oldest_unwritten_record_is_told_until_it_is_written(
 ) -> None:
     now, told, write = [100.0], [], LineFile.append
     monkeypatch.setattr(writer.time, "time", lambda: now[0])
-    journal = JournalWriter(str(tmp_path), Recorder(), lambda _: None, on_written=lambda *one: told.append(one))
+    journal = JournalWriter(
+        str(tmp_path), Recorder(), lambda _: None, events=Events(written=lambda *one: told.append(one))
+    )
     monkeypatch.setattr(journal, "_start", lambda: None)
     for pushed_s, flushed_s, put in (
         (100, 103, _no_space),
@@ -568,7 +570,7 @@ def test_the_age_of_the_oldest_unwritten_record_is_told_until_it_is_written(
 
 def test_a_writer_that_is_closed_has_ended_its_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
-    journal = JournalWriter(None, Recorder(), pytest.fail, on_records=lambda _: told.append("written"))
+    journal = JournalWriter(None, Recorder(), pytest.fail, events=Events(records=lambda _: told.append("written")))
 
     def run() -> None:
         journal._wake.wait()

@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 
 from processes import ROOT
 from signet.kernel.errors import Code, Fault
+from signet.kernel.events import Events
 from signet.kernel.outcome import Call, Door, Outcome, PreparedCall
-from signet.kernel.pipeline import Mode, Observer, Pipeline
+from signet.kernel.pipeline import Mode, Pipeline
 from signet.kernel.schemas import ContractError, SchemaRegistry, ToolIO
 from signet.kernel.server import QUIET_CONTEXT
 from signet.kernel.tools import Context, Tool, Toolbox
@@ -101,7 +102,7 @@ class World:
             registry,
             timeout_s=timeout_s,
             mode=mode,
-            observer=Observer(outcome=lambda outcome, _: self.seen.append(outcome), fault=self.complaints.append),
+            events=Events(outcome=lambda outcome, _: self.seen.append(outcome), fault=self.complaints.append),
         )
 
     def run(self, arguments: Any = None, key: str = "one") -> Outcome | Coroutine[Any, Any, Outcome]:
@@ -1021,8 +1022,8 @@ def test_a_call_that_took_too_long_is_observed_once(registry: SchemaRegistry) ->
 def test_an_outcome_is_observed_with_the_seconds_that_it_took(registry: SchemaRegistry) -> None:
     told: list[tuple[bytes, float]] = []
     ticks = iter([100.0, 100.5, 200.0, 203.0])
-    watch = Observer(outcome=lambda outcome, took_s: told.append((outcome.body, took_s)), clock=lambda: next(ticks))
-    pipeline = Pipeline(Toolbox((made(), made(good_later, "two"))), registry, observer=watch)
+    watch = Events(outcome=lambda outcome, took_s: told.append((outcome.body, took_s)), clock=lambda: next(ticks))
+    pipeline = Pipeline(Toolbox((made(), made(good_later, "two"))), registry, events=watch)
 
     pipeline.run(Call("one", {"n": 1}, QUIET_CONTEXT))
     later = pipeline.run(Call("two", {"n": 2}, QUIET_CONTEXT))

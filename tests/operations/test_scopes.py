@@ -16,6 +16,7 @@ from processes import ROOT, Reply, Server, run, serving
 from signet.app import build_app, build_server
 from signet.kernel.caller import Principal
 from signet.kernel.errors import Code, Fault
+from signet.kernel.events import Events
 from signet.kernel.outcome import Call
 from signet.kernel.server import ClientChannel
 from signet.kernel.server import Reply as RpcReply
@@ -259,7 +260,8 @@ def test_a_refused_token_is_noted_at_every_door_with_the_address(tokens: dict[st
     noted: list[tuple[str, int, str]] = []
     guard = Guard(authenticator=NamedTokens(tokens["file"], print))
     pages = [page for toolset, _ in settings.enabled() for page in toolset.pages()]
-    app = AsgiApp(App(build_server(settings), guard, {}, {}, lambda *facts: noted.append(facts), pages=pages))
+    events = Events(refusal=lambda *facts: noted.append(facts))
+    app = AsgiApp(App(build_server(settings), guard, {}, events=events, pages=pages))
 
     for path, body, more in DOORS.values():
         ask(app, "POST", path, body, {"authorization": "Bearer nobody", **more})

@@ -18,7 +18,8 @@ from msgspec.structs import replace
 
 import misbehaving_server
 from signet.app import open_journal
-from signet.kernel.pipeline import Observer, Pipeline
+from signet.kernel.events import Events
+from signet.kernel.pipeline import Pipeline
 from signet.kernel.protocol import Identity
 from signet.kernel.server import Server
 from signet.runs import open_run
@@ -111,11 +112,11 @@ def real(kind: str) -> None:
 def build(folder: str) -> Server:
     """Build the misbehaving server with a journal."""
     settings = Settings.read(os.environ, {})
-    journal = open_journal(settings, open_log(settings), open_run(settings, open_log(settings)))
+    events = Events(clock=time.perf_counter)
+    journal = open_journal(settings, open_log(settings), open_run(settings, open_log(settings)), events)
     assert journal is not None
     plain = misbehaving_server.build(folder).pipeline
-    observer = Observer(journal.push, None, time.perf_counter)
-    pipeline = Pipeline(plain.toolbox, plain.registry, timeout_s=misbehaving_server.TIMEOUT_S, observer=observer)
+    pipeline = Pipeline(plain.toolbox, plain.registry, timeout_s=misbehaving_server.TIMEOUT_S, events=events)
     return Server(pipeline, Identity("odd", "1"), "Odd tools.", (), journal.close)
 
 

@@ -16,6 +16,7 @@ from signet.app import build_server
 from signet.kernel.caller import Principal
 from signet.kernel.channel import ClientChannel
 from signet.kernel.errors import Code, Fault
+from signet.kernel.events import Events
 from signet.kernel.outcome import Call, Pending
 from signet.kernel.relay import Answered, Handler, RpcRequest
 from signet.kernel.server import QUIET_CONTEXT, Server
@@ -211,7 +212,7 @@ async def serving_sessions(limits: SessionLimits | None = None, *, secured: bool
     """Serve until the block ends."""
     wrapped, table, exchanges = Wrapped(), SessionTable(limits), []
     guard = Guard(authenticator=Tokens()) if secured else Guard()
-    app = App(new_server(wrapped), guard, {}, on_exchange=exchanges.append, sessions=table)
+    app = App(new_server(wrapped), guard, {}, events=Events(exchange=exchanges.append), sessions=table)
     listener = bind("127.0.0.1", 0)
     server = HttpServer(app, listener, ConnectionLimits(linger_s=0.1))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"

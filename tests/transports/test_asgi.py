@@ -23,6 +23,7 @@ from processes import PATIENCE_S, Server, clean_env, serving
 from signet.app import build_app
 from signet.asgi import create_app
 from signet.kernel.errors import Code, Fault
+from signet.kernel.events import Events
 from signet.kernel.exchange import Exchange
 from signet.settings.model import Settings
 from signet.settings.usage import UsageError
@@ -175,7 +176,7 @@ STREAM = [*HEADERS, (b"accept", b"application/json, text/event-stream")]
 
 
 def noted(folder: Path, on_exchange: Callable[[Exchange], None]) -> AsgiApp:
-    return AsgiApp(App(misbehaving_server.build(str(folder)), Guard(), {}, on_exchange=on_exchange))
+    return AsgiApp(App(misbehaving_server.build(str(folder)), Guard(), {}, events=Events(exchange=on_exchange)))
 
 
 def test_every_request_is_noted_once_whether_it_is_answered_streamed_or_left(tmp_path: Path) -> None:

@@ -22,7 +22,6 @@ from processes import PATIENCE_S, SIGNET, Pipe, clean_env, piping
 from signet.kernel.exchange import Exchange
 from signet.kernel.server import Server
 from signet.transports.conversation import Conversation
-from signet.transports.message_exchanges import MessageNotes
 from signet.transports.pipes import unblocked
 from signet.transports.stdio import Prologue, serve
 
@@ -236,14 +235,16 @@ def test_a_thread_reads_a_source_only_where_the_event_loop_cannot(odd: Server, w
     assert wires.receive()["id"] == 1
 
 
-def test_a_cancelled_call_is_told_as_left_and_is_no_error(odd: Server, wires: Wires) -> None:
+def test_a_cancelled_call_is_told_as_left_and_is_no_error(
+    odd: Server, wires: Wires, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen: list[Exchange] = []
+    monkeypatch.setattr(odd.events, "exchange", seen.append)
     errors: list[Any] = []
 
     async def scenario() -> None:
         asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context))
-        notes = MessageNotes(seen.append, odd.pipeline.toolbox)
-        held = asyncio.ensure_future(Conversation(odd, wires.wire, wires.source, notes).hold(in_thread=False))
+        held = asyncio.ensure_future(Conversation(odd, wires.wire, wires.source).hold(in_thread=False))
         wires.send(HANGS, PING, CANCEL)
         await until(lambda: len(seen) == 2)
         wires.end()
@@ -259,14 +260,16 @@ def test_a_cancelled_call_is_told_as_left_and_is_no_error(odd: Server, wires: Wi
     assert wires.receive()["id"] == "ping"
 
 
-def test_calls_that_end_with_the_conversation_are_told_before_its_end(odd: Server, wires: Wires) -> None:
+def test_calls_that_end_with_the_conversation_are_told_before_its_end(
+    odd: Server, wires: Wires, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A client that is gone takes its call along; the listener is not closed before it has heard of that."""
     told: list[object] = []
+    monkeypatch.setattr(odd.events, "exchange", lambda one: told.append(one.status))
+    monkeypatch.setattr(odd.events, "end", lambda: told.append("closed"))
 
     async def scenario() -> None:
-        toolbox = odd.pipeline.toolbox
-        notes = MessageNotes(lambda one: told.append(one.status), toolbox, close=lambda: told.append("closed"))
-        held = asyncio.ensure_future(Conversation(odd, wires.wire, wires.source, notes).hold(in_thread=False))
+        held = asyncio.ensure_future(Conversation(odd, wires.wire, wires.source).hold(in_thread=False))
         wires.send(HANGS)
         await until(lambda: not wires.unread_bytes())
         os.kill(os.getpid(), signal.SIGTERM)
@@ -353,10 +356,12 @@ def test_while_the_prologues_answers_are_unread_nothing_further_is_read(odd: Ser
     assert wires.receive()["id"] == "ping"
 
 
-def test_a_conversation_that_a_signal_ends_may_leave_work_behind(odd: Server, wires: Wires) -> None:
+def test_a_conversation_that_a_signal_ends_may_leave_work_behind(
+    odd: Server, wires: Wires, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def stop_soon() -> None:
         asyncio.get_running_loop().call_soon(os.kill, os.getpid(), signal.SIGTERM)
 
-    notes = MessageNotes(lambda _: None, odd.pipeline.toolbox, start=stop_soon)
+    monkeypatch.setattr(odd.events, "start", stop_soon)
 
-    assert asyncio.run(Conversation(odd, wires.wire, wires.source, notes).hold(in_thread=False)) is True
+    assert asyncio.run(Conversation(odd, wires.wire, wires.source).hold(in_thread=False)) is True

@@ -12,6 +12,7 @@ import pytest
 
 import misbehaving_server
 from processes import PATIENCE_S, SIGNET, Server, clean_env, serving
+from signet.kernel.events import Events
 from signet.kernel.exchange import Exchange
 from signet.kernel.server import Server as McpServer
 from signet.kernel.wire import Headers
@@ -161,7 +162,7 @@ def test_a_connection_whose_head_cannot_be_read_tells_the_exact_address_too(serv
 async def _exchange_of_peer(served: McpServer, peer: tuple[object, ...], head: bytes = HEAD) -> Exchange:
     """Return the exchange that is noted of a request that comes from a peer."""
     noted: list[Exchange] = []
-    app = App(served, Guard(), {}, on_exchange=noted.append, proxies=TrustedProxies(NETS))
+    app = App(served, Guard(), {}, events=Events(exchange=noted.append), proxies=TrustedProxies(NETS))
     connection = Connection(app, Slots(ConnectionLimits()))
     connection.connection_made(_Wire(peer))
     connection.data_received(head)
@@ -182,7 +183,7 @@ def test_under_another_server_the_client_is_told_the_same_way(
     server: McpServer, client: tuple[str, int] | None, told: str, headers: list[tuple[bytes, bytes]], status: int
 ) -> None:
     noted: list[Exchange] = []
-    app = AsgiApp(App(server, Guard(), {}, on_exchange=noted.append, proxies=TrustedProxies(NETS)))
+    app = AsgiApp(App(server, Guard(), {}, events=Events(exchange=noted.append), proxies=TrustedProxies(NETS)))
     scope = {"type": "http", "method": "GET", "path": "/healthz", "headers": [(b"host", b"localhost"), *headers]}
 
     async def receive() -> dict[str, object]:

@@ -14,6 +14,7 @@ import misbehaving_server
 from door_calls import invocation, rpc
 from processes import PATIENCE_S
 from signet.kernel.errors import Code, Fault
+from signet.kernel.events import Events
 from signet.kernel.exchange import Exchange
 from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.pipeline import MAX_IN_FLIGHT
@@ -419,7 +420,7 @@ def test_only_a_body_of_more_than_64_kibibytes_is_handled_in_a_thread(app: App, 
 def test_a_response_whose_client_has_left_is_told_where_somebody_listens(server: Server) -> None:
     seen: list[Exchange] = []
     request = Request("GET", "/healthz", Headers(["host"], ["localhost"]))
-    listening, deaf = App(server, Guard(), ABOUT, on_exchange=seen.append), App(server, Guard(), ABOUT)
+    listening, deaf = App(server, Guard(), ABOUT, events=Events(exchange=seen.append)), App(server, Guard(), ABOUT)
     for app in (deaf, listening):
         assert app.admit(request) is None
         app.record_left(request, Response(200))

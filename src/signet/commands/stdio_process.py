@@ -14,8 +14,6 @@ from .arguments import print_err, while_starting
 
 if TYPE_CHECKING:
     from signet.kernel.server import Server
-    from signet.team.exchanges import ExchangeLog
-    from signet.transports.message_exchanges import MessageNotes
 
     from .same_tools import SameTools
 
@@ -67,30 +65,19 @@ def run_stdio(read_settings: Callable[[], Settings], build: Callable[[Settings],
 
             shorten_switch_interval()
         server = build(settings)
-        exchanges = _open_exchanges(settings, server) if settings.audit_log is not None else None
+        events = server.events
+        if settings.audit_log is not None:
+            from signet.settings.model import open_log
+            from signet.team.exchanges import exchange_listeners
+
+            events.add(exchange_listeners(settings, open_log(settings), server.pipeline.registry, is_http=False))
     try:
-        notes = _notes(exchanges, server) if exchanges is not None else None
-        left_behind = serve(server, wire, source=source, in_thread=settings.stdio_reader == "thread", notes=notes)
+        left_behind = serve(server, wire, source=source, in_thread=settings.stdio_reader == "thread")
     finally:
-        if exchanges is not None:
-            exchanges.close()
+        if events.end is not None:
+            events.end()
     if left_behind:
         # A thread or a tool is still at work. Python would wait for it at exit, but all responses are written.
         print_err("")
         os._exit(0)
     return 0
-
-
-def _open_exchanges(settings: Settings, server: Server) -> ExchangeLog | None:
-    """Return the audit log; on standard input and output nothing else listens to exchanges."""
-    from signet.settings.model import open_log
-    from signet.team.exchanges import open_exchange_log
-
-    telemetry = getattr(server, "telemetry", None)
-    return open_exchange_log(settings, open_log(settings), server.pipeline.registry, telemetry, is_http=False)
-
-
-def _notes(exchanges: ExchangeLog, server: Server) -> MessageNotes:
-    from signet.transports.message_exchanges import MessageNotes
-
-    return MessageNotes(exchanges, server.pipeline.toolbox, exchanges.start, exchanges.close)

@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from signet.kernel.errors import ACCESS_FAULTS, Fault
+from signet.kernel.events import Events
 from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.server import QUIET_CONTEXT
 from signet.kernel.tools import Tool
@@ -22,7 +23,7 @@ from signet.transports.messages import Request, Response
 from . import doors
 from .doors import CallWanted
 from .parts import Parts
-from .road import ROAD, Road, timed, visitor
+from .road import ROAD, Road, note_attempt, timed
 from .stages import RoadStep, Stages
 from .tool_groups import tool_groups
 from .twin import MAX_TOLD_CHARS, PRIVATE, Shown, Twin, Visit
@@ -75,7 +76,7 @@ class Caller:
         pipeline = parts.server.pipeline
         violations = Violations(pipeline.registry, parts.settings.secrets())
         self._stages = Stages(violations, pipeline.mode, keeps_journal=parts.settings.keeps_journal)
-        parts.watch.visitors.append(visitor)
+        parts.server.events.add(Events(upstream_request=note_attempt))
 
     async def call(self, visit: Visit) -> Response:
         """Make a call and return what became of it."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
 from signet.kernel.caller import Authenticator
 from signet.kernel.errors import Code, Fault
-from signet.kernel.exchange import Exchange
 from signet.kernel.server import Server
 from signet.settings.model import Settings
 from signet.system.text import cut
@@ -22,7 +20,6 @@ from .page_files import PageFiles
 from .parts import Parts
 from .spool import SharedSpool, Spool
 from .twin import MAX_TOLD_CHARS, TwinRoutes, refuse_privately
-from .watch import Watch
 
 __all__ = ["Console", "open_console"]
 
@@ -61,12 +58,10 @@ def _unknown(path: str) -> Route:
 def open_console(
     settings: Settings,
     server: Server,
-    watch: Watch,
     *,
     root: str,
     authenticator: Authenticator | None,
-    on_exchange: Callable[[Exchange], None] | None,
 ) -> Console:
-    """Return the console of a server."""
+    """Return the console of a server, whose views listen to its events from now on."""
     spool = SharedSpool(settings.console_dir) if settings.console_dir else Spool()
-    return Console(Parts(settings, server, watch, spool, root, authenticator, on_exchange))
+    return Console(Parts(settings, server, spool, root, authenticator))

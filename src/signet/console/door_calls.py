@@ -38,8 +38,9 @@ from signet.kernel.server import STDIO_ENVELOPE
 from signet.kernel.wire import Headers
 from signet.mcp.messages import MessageBuilder, WireMessage
 from signet.transports.envelope import EnvelopeDoor
+from signet.transports.exchanges import exchange_of
 from signet.transports.http import McpDoor
-from signet.transports.messages import Request, Response, exchange_of
+from signet.transports.messages import Request, Response
 from signet.transports.rest import RestDoor
 
 from .parts import Parts
@@ -96,7 +97,7 @@ class DoorCalls:
 
     def __init__(self, parts: Parts) -> None:
         self._server = parts.server
-        self._on_exchange = parts.on_exchange
+        self._on_exchange = parts.server.events.on_http_exchange
         mcp, envelope, rest = McpDoor(self._server), EnvelopeDoor(self._server), RestDoor(parts.server.pipeline, {})
         to_rest = partial(_over_http, "rest", lambda request: rest.call(rest.endpoint(request.path), request))
         to_mcp = partial(_over_http, HTTP_MCP.name, mcp.answer)

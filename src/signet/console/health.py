@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from signet.kernel.events import Events
 from signet.kernel.relay import ServerState
 from signet.settings.model import Settings
 from signet.system.redaction import SecretRedactor
@@ -63,11 +64,14 @@ class Health:
         self.exchange = Exchange(parts.spool, self.figures, self.state)
         self._limits = configured_limits(parts.settings)
         self._redactor = SecretRedactor(parts.settings.secrets())
-        watch = parts.watch
-        watch.on_records.append(self._on_records)
-        watch.on_written.append(self._on_written)
-        watch.on_refusal.append(self._on_refusal)
-        watch.visitors.append(self._upstreams.visit)
+        parts.server.events.add(
+            Events(
+                records=self._on_records,
+                written=self._on_written,
+                refusal=self._on_refusal,
+                upstream_response=self._upstreams.answered,
+            )
+        )
 
     def _on_records(self, batch: list[tuple[JournalEntry, JournalRecord]]) -> None:
         self.figures.add(tallies_of(batch))

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final
 from msgspec import Meta
 
 from signet.kernel.errors import Code, Fault
+from signet.kernel.events import Events
 from signet.transports.messages import Request
 
 from .admission import HEARTBEAT_S, Admission
@@ -99,7 +100,7 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
     """Return the twins of this view."""
     violations = Violations(parts.server.pipeline.registry, parts.settings.secrets())
     feed = Feed(parts.spool, find_place=violations.first_place)
-    parts.watch.on_records.append(feed.take_own)
+    parts.server.events.add(Events(records=feed.take_own))
     return (
         Twin(
             method="POST",

@@ -1,43 +1,33 @@
-"""What the views of the console are made of: the server that they show, and what is watched of it."""
+"""The parts that the views of the console are made of: the server that they show, and its settings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from signet.kernel.caller import Authenticator
-from signet.kernel.exchange import Exchange
 from signet.kernel.server import Server
 from signet.settings.model import Settings
 
 from .comparison import Questions
 from .spool import Spool
-from .watch import Watch
 
 __all__ = ["Parts"]
 
 
 class Parts(msgspec.Struct, frozen=True):
-    """One server, its settings, and what the console has seen of it."""
+    """One server, whose events the views listen to, and its settings."""
 
     settings: Settings
     """As they hold: of a replay, or with embedded upstreams."""
     server: Server
-    watch: Watch
     spool: Spool
     """What the processes of the server tell each other."""
     root: str = ""
     """The URL or path under which clients reach the server, where a public one is set."""
     authenticator: Authenticator | None = None
     """Who knows the callers; None where nobody has to say."""
-    on_exchange: Callable[[Exchange], None] | None = None
-    """The web application's listener: told of each call that the console makes beside the request that it answers.
-
-    It raises Fault if the call has to be refused.
-    """
-
     questions: Questions = msgspec.field(default_factory=Questions)
     """What the views ask about schemas."""
 

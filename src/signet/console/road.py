@@ -3,32 +3,27 @@
     twin ── Road in a context variable ── the server's pipeline, timed ── prepare ── tool ── finish ── notify
                                                                                       └ upstream attempts
 
-A pipeline of the server's own class is timed by a subclass that shares its state; all other calls run as they did.
+The pipeline is timed by a subclass that shares its state; all other calls run as they did.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextvars import ContextVar
 from time import perf_counter
-from types import MappingProxyType
 from typing import Final
 
 import msgspec
 
 from signet.kernel.errors import Fault
+from signet.kernel.events import UpstreamVisit
 from signet.kernel.outcome import Call, Outcome, PreparedCall, Relayed
 from signet.kernel.pipeline import Pipeline
 from signet.kernel.spending import THREAD_WORK
-from signet.kernel.upstream import UpstreamVisit
 
-__all__ = ["ROAD", "Attempt", "Road", "Span", "TimedPipeline", "timed", "visitor"]
+__all__ = ["ROAD", "Road", "Span", "TimedPipeline", "note_attempt", "timed"]
 
 MAX_ATTEMPTS: Final = 200
 """The attempts that are kept of one call; a tool that reads many pages makes hundreds."""
-
-
-NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class Span(msgspec.Struct):
@@ -36,24 +31,6 @@ class Span(msgspec.Struct):
 
     start_s: float
     end_s: float
-
-
-class Attempt(msgspec.Struct):
-    """One request to an upstream."""
-
-    upstream: str
-    method: str
-    origin: str
-    span: Span
-    code: str = ""
-    """The status of the response, or the kind of the failure; empty while it is awaited."""
-
-    headers: Mapping[str, str] = NO_HEADERS
-    """The service is told of no trace."""
-
-    def end(self, code: str) -> None:
-        """Note the status of the response, or the kind of the failure."""
-        self.code, self.span.end_s = code, perf_counter()
 
 
 class Road:
@@ -65,7 +42,7 @@ class Road:
         """When the call was handed to the pipeline."""
         self.spans: dict[str, Span] = {}
         """The stages by the name of the pipeline's step: `prepare`, `finish`, `notify`."""
-        self.attempts: list[Attempt] = []
+        self.attempts: list[UpstreamVisit] = []
         self.left_out = 0
         """The attempts beyond those that are kept."""
         self.prepared: PreparedCall | Outcome | None = None
@@ -79,37 +56,20 @@ class Road:
         """Whether the tool raised something, or the wrapped server answered with an error or a question."""
         return isinstance(self.value, BaseException) or (isinstance(self.value, Relayed) and bool(self.value.fault))
 
-    def attempt(self, upstream: str, method: str, origin: str) -> Attempt:
-        """Begin a request to an upstream."""
-        now = perf_counter()
-        attempt = Attempt(upstream, method, origin, Span(now, now))
-        if len(self.attempts) < MAX_ATTEMPTS:
-            self.attempts.append(attempt)
-        else:
-            self.left_out += 1
-        return attempt
-
 
 ROAD: Final[ContextVar[Road | None]] = ContextVar("ROAD", default=None)
 """The road of the call that is made in this context, if the console made it."""
 
 
-class _Unwatched:
-    """A request to an upstream of a call that the console did not make."""
-
-    headers: Mapping[str, str] = NO_HEADERS
-
-    def end(self, code: str) -> None:
-        """Do nothing."""
-
-
-UNWATCHED: Final = _Unwatched()
-
-
-def visitor(upstream: str, method: str, origin: str) -> UpstreamVisit:
-    """Begin a request to an upstream, which counts for the road that is watched here."""
+def note_attempt(visit: UpstreamVisit) -> None:
+    """Note a request to an upstream that a call of the console makes."""
     road = ROAD.get()
-    return UNWATCHED if road is None else road.attempt(upstream, method, origin)
+    if road is None:
+        return
+    if len(road.attempts) < MAX_ATTEMPTS:
+        road.attempts.append(visit)
+    else:
+        road.left_out += 1
 
 
 class TimedPipeline(Pipeline):
@@ -146,15 +106,8 @@ class TimedPipeline(Pipeline):
         return outcome
 
 
-_TIMED: Final[dict[type[Pipeline], type[Pipeline]]] = {Pipeline: TimedPipeline}
-"""The timed class of each class of pipelines; its steps are those of that class."""
-
-
 def timed(pipeline: Pipeline) -> Pipeline:
     """Return a pipeline that is timed, and otherwise the given one: both have the same state."""
-    kind = type(pipeline)
-    if kind not in _TIMED:
-        _TIMED[kind] = type(f"Timed{kind.__name__}", (TimedPipeline, kind), {})
-    view = _TIMED[kind].__new__(_TIMED[kind])
+    view = TimedPipeline.__new__(TimedPipeline)
     view.__dict__ = pipeline.__dict__
     return view

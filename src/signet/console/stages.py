@@ -6,10 +6,11 @@ from typing import Final, Literal
 
 import msgspec
 
+from signet.kernel.events import UpstreamVisit
 from signet.kernel.outcome import Outcome, PreparedCall
 from signet.kernel.pipeline import Mode
 
-from .road import Attempt, Road, Span
+from .road import Road, Span
 from .twin import Shown
 from .violations import PlaceShown, Violations, as_path
 
@@ -143,10 +144,11 @@ def _upstream(road: Road) -> list[RoadStep]:
     return steps
 
 
-def _attempt(road: Road, attempt: Attempt) -> RoadStep:
+def _attempt(road: Road, attempt: UpstreamVisit) -> RoadStep:
     passed = attempt.code.isdigit() and int(attempt.code) < FAILED_FROM
     detail = f"{attempt.upstream}: {attempt.method} {attempt.origin}, {attempt.code or 'not answered'}"
-    return _step(road, "upstream", "passed" if passed else "failed", attempt.span, detail)
+    span = Span(attempt.started_s, attempt.ended_s)
+    return _step(road, "upstream", "passed" if passed else "failed", span, detail)
 
 
 def _placed(step: RoadStep, places: list[PlaceShown]) -> RoadStep:

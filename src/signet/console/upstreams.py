@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
+from signet.kernel.events import UpstreamVisit
 from signet.kernel.upstream import CacheState, Upstream, UpstreamState, states_of
 
 from .figures import UPSTREAMS, HourFigures
@@ -36,20 +36,6 @@ class UpstreamNow(msgspec.Struct, frozen=True):
     caches: tuple[CacheState, ...] = ()
 
 
-class _CountedVisit:
-    """One request to an upstream, which is counted when it ends."""
-
-    headers: Mapping[str, str] = MappingProxyType({})
-
-    def __init__(self, end: Callable[[str, float], None]) -> None:
-        self._end = end
-        self._began_s = time.perf_counter()
-
-    def end(self, code: str) -> None:
-        """Count the request, with the status of the response or the kind of the failure."""
-        self._end(code, time.perf_counter() - self._began_s)
-
-
 class UpstreamWatch:
     """Counts requests to upstreams, and knows how they stand."""
 
@@ -60,16 +46,13 @@ class UpstreamWatch:
         self._figures = figures
         self._last: dict[tuple[str, str], tuple[str, float]] = {}
 
-    def visit(self, name: str, method: str, origin: str) -> _CountedVisit:
-        """Begin a request."""
-        del method
-        return _CountedVisit(lambda code, took_s: self._end(name, origin, code, took_s))
-
-    def _end(self, name: str, origin: str, code: str, took_s: float) -> None:
+    def answered(self, visit: UpstreamVisit) -> None:
+        """Count a request with the status of its response or the kind of its failure."""
+        name, origin, code = visit.upstream, visit.origin, visit.code
         if code == CANCELLED:
             return
         is_good = code.isdecimal() and int(code) < CLIENT_ERROR
-        self._figures.note(UPSTREAMS, name, origin, took_s, "" if is_good else code)
+        self._figures.note(UPSTREAMS, name, origin, visit.took_s, "" if is_good else code)
         if (name, origin) in self._last or len(self._last) < MAX_UPSTREAMS:
             self._last[name, origin] = (code, time.time())
 

@@ -18,6 +18,7 @@ from typing import Final
 
 import msgspec
 
+from signet.kernel.events import Events
 from signet.kernel.outcome import Outcome
 from signet.system.line_file import LineFile, Outage, RotatingFile
 from signet.system.lines import escape_line_ends
@@ -47,9 +48,6 @@ LOOK_S: Final = 60.0
 OnCalls = Callable[[list[tuple[JournalEntry, JournalRecord]]], None]
 """Called with each batch of calls and their records."""
 
-OnWritten = Callable[[int, float], None]
-"""Called after each attempt with the number of records that were written and the age of the oldest that was not."""
-
 _encode_lines: Final = msgspec.json.Encoder().encode_lines
 
 
@@ -74,20 +72,21 @@ class JournalWriter:
         run: str = "",
         *,
         retention: Retention = USUAL,
-        on_written: OnWritten | None = None,
-        on_records: OnCalls | None = None,
+        events: Events | None = None,
     ) -> None:
-        """Write into a folder; without one, the records are made for `on_records` alone, which gets no results."""
+        """Write into a folder, and tell the listeners of records; without a folder the records are made for them alone.
+
+        `on_calls` gets each batch with its results, and the listeners get it without them.
+        """
         self._log_dir = log_dir or ""
         self._keeps = log_dir is not None
-        self._on_records = on_records
+        self._events = Events() if events is None else events
         self._retention = retention
         self._looked_s = time.monotonic()
         self._run_name = run
         self._recorder = recorder
         self._outage = Outage(warn)
         self._on_calls = on_calls
-        self._on_written = on_written
         self._oldest_s = 0.0
         """The time of the oldest record that could not be written."""
         self._queue: list[JournalEntry] = []
@@ -135,11 +134,12 @@ class JournalWriter:
             if entries and not self._unwritten:
                 self._oldest_s = entries[0].ended_s
             self._unwritten = self._write(lines) if lines and self._keeps else b""
-            if self._on_written is not None and self._keeps:
+            events = self._events
+            if events.written is not None and self._keeps:
                 lag_s = time.time() - self._oldest_s if self._unwritten else 0.0
-                self._on_written(lines.count(b"\n") - self._unwritten.count(b"\n"), lag_s)
-            if self._on_records is not None and entries:
-                self._on_records(list(zip(entries, records, strict=True)))
+                events.written(lines.count(b"\n") - self._unwritten.count(b"\n"), lag_s)
+            if events.records is not None and entries:
+                events.records(list(zip(entries, records, strict=True)))
 
     def close(self) -> None:
         """Write the records of all queued outcomes, and stop the thread."""

@@ -11,6 +11,7 @@ from msgspec import Raw
 from .caller import Caller
 from .channel import HTTP_MCP, STDIO_MCP
 from .outcome import Outcome
+from .wire import method_and_params
 
 __all__ = ["Exchange", "is_plain_method", "message_of", "target_of"]
 
@@ -56,14 +57,6 @@ TARGETS: Final = {
 """The members that say what a method is about."""
 
 
-class _Message(msgspec.Struct):
-    """The recorded members of a message other than a call."""
-
-    method: str = ""
-    params: Raw = Raw(b"{}")
-
-
-_message: Final = msgspec.json.Decoder(_Message).decode
 _members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
@@ -80,12 +73,9 @@ def message_of(exchange: Exchange) -> tuple[str, str]:
         if door.runs_tool:
             return "tools/call", ""
         return door.route[:MAX_METHOD_CHARS], "" if outcome.call.tool_key == door.route else outcome.call.tool_key
-    try:
-        message = _message(exchange.body)
-    except (ValueError, RecursionError):
-        return "", ""
-    method = message.method[:MAX_METHOD_CHARS]
-    return method, target_of(method, message.params) if method and method != "tools/call" else ""
+    named, params = method_and_params(exchange.body)
+    method = named[:MAX_METHOD_CHARS]
+    return method, target_of(method, params) if method and method != "tools/call" else ""
 
 
 def is_plain_method(method: str) -> bool:

@@ -29,6 +29,7 @@ from .errors import (
     too_slow,
     unknown_tool,
 )
+from .events import Events
 from .gate import Gate, run_behind_gate
 from .outcome import Call, Outcome, PreparedCall, Relayed
 from .relayed import finish_relayed, oversized
@@ -41,7 +42,7 @@ from .wire import PIECE_BYTES, decode_in_chunks, encode
 if TYPE_CHECKING:
     import asyncio
 
-__all__ = ["CALL_TIMEOUT_S", "RULES", "Mode", "Observer", "Pipeline"]
+__all__ = ["CALL_TIMEOUT_S", "RULES", "Mode", "Pipeline"]
 
 CALL_TIMEOUT_S: Final = 50.0
 """The longest time that a tool may take before its call fails: clients give up after 60 s."""
@@ -75,17 +76,6 @@ RULES: Final = {
 """Whether a contract is checked and whether it is enforced, in each mode; `relax` is for wrapped servers' outputs."""
 
 
-class Observer(msgspec.Struct, frozen=True):
-    """The callbacks for outcomes."""
-
-    outcome: Callable[[Outcome, float], None] | None = None
-    """Called with every outcome and its duration in seconds."""
-    fault: Callable[[Outcome], None] | None = None
-    """Called with every outcome that is a fault."""
-    clock: Callable[[], float] = float
-    """Return the time in seconds; the kernel has no clock of its own."""
-
-
 class Pipeline:
     """Runs calls of one set of tools under one set of contracts."""
 
@@ -96,7 +86,7 @@ class Pipeline:
         *,
         timeout_s: float = CALL_TIMEOUT_S,
         mode: Mode = Mode.ENFORCE,
-        observer: Observer | None = None,
+        events: Events | None = None,
         runtimes: Mapping[str, ToolsetRuntime] | None = None,
         explain: Callable[[Outcome], Outcome] | None = None,
         gate: Gate | None = None,
@@ -112,12 +102,13 @@ class Pipeline:
         self.mode = mode
         self._rules = {"": RULES[mode], **RULES}
         """Whether a contract is checked and whether it is enforced, by the mode that a tool has of its own."""
-        self._observer = observer or Observer()
+        self.events = Events() if events is None else events
+        """The listeners; doors and upstreams tell them too."""
         self._runtimes = runtimes or {}
         self._explain = explain
         self._gate = gate
         self._key_gate = key_gate
-        self.now = self._observer.clock
+        self.now = self.events.clock
         """Return the time by which calls are measured."""
         self._in_flight = 0
         self._deadlines: Deadlines | None = None
@@ -142,11 +133,17 @@ class Pipeline:
         """The gate before all calls; requests of other methods to wrapped servers pass it too."""
         return self._gate
 
-    def run(self, call: Call, shadow_violation: Fault | None = None) -> Outcome | Coroutine[Any, Any, Outcome]:
+    def run(
+        self, call: Call, shadow_violation: Fault | None = None, *, is_followed: bool = False
+    ) -> Outcome | Coroutine[Any, Any, Outcome]:
         """Return the outcome of a call, or a coroutine of it where the tool has to be awaited.
 
-        `shadow_violation` is the fault with which a door would have refused the call if contracts were enforced.
+        `shadow_violation` is the fault with which a door would have refused the call if contracts were enforced;
+        `is_followed` says that the listener of operations makes the call.
         """
+        operations = self.events.operations
+        if operations is not None and not is_followed:
+            return operations.call(partial(self.run, call, shadow_violation, is_followed=True), call)
         started_s = self.now()
         gate = self._gate or (self._key_gate if call.idempotency_key else None)
         if gate is not None and (tool := self._tool_of(call)) is not None:
@@ -364,6 +361,8 @@ class Pipeline:
         deadlines = self._deadlines_of(task.get_loop())
         ended = deadlines.wait_for(task)
         self._in_flight += 1
+        if (awaiting := self.events.awaiting) is not None:
+            awaiting(self._in_flight)
         try:
             await ended
             value = _value_of(task) if task.done() else too_slow(prepared.tool.name, self._timeout_s, wait.text())
@@ -372,6 +371,8 @@ class Pipeline:
             raise
         finally:
             self._in_flight -= 1
+            if awaiting is not None:
+                awaiting(self._in_flight)
             deadlines.forget(ended)
             task.cancel()
         if prepared.tool.validate_in_thread and not (isinstance(value, Relayed) and len(value.body) < PIECE_BYTES):
@@ -390,15 +391,15 @@ class Pipeline:
         return self._deadlines
 
     def notify(self, outcome: Outcome, started_s: float | None = None) -> Outcome:
-        """Pass an outcome to the observer and return it; a call that was refused before its start took no time."""
-        observer = self._observer
-        if observer.outcome is not None:
-            observer.outcome(outcome, self.now() - started_s if started_s is not None else 0.0)
+        """Pass an outcome to its listeners and return it; a call that was refused before its start took no time."""
+        events = self.events
+        if events.outcome is not None:
+            events.outcome(outcome, self.now() - started_s if started_s is not None else 0.0)
         if (fault := outcome.fault) is not None:
             # Behind the journal: what it keeps, and a replay compares, is the same in both modes.
             outcome = outcome if self._explain is None else self._explain(outcome)
-            if observer.fault is not None:
-                observer.fault(outcome)
+            if events.fault is not None:
+                events.fault(outcome)
             fault.forget_frames()
         return outcome
 

@@ -102,6 +102,7 @@ class Server:
         `empty_lists` are methods that are answered although nothing is offered, with the beginnings of their results.
         """
         self.pipeline = pipeline
+        self.events = pipeline.events
         self.upstreams = upstreams
         self._on_close = on_close
         self._progress_s = progress_s
@@ -121,8 +122,14 @@ class Server:
             True: {"server/discover": self._discover, **both},
         }
 
-    def receive(self, message: bytes, channel: ClientChannel) -> Reply | Pending | None:
-        """Return the reply to one MCP message, or on stdio to one envelope; None where no reply is owed."""
+    def receive(self, message: bytes, channel: ClientChannel, *, is_followed: bool = False) -> Reply | Pending | None:
+        """Return the reply to one MCP message, or on stdio to one envelope; None where no reply is owed.
+
+        `is_followed` says that the listener of operations hands the message over.
+        """
+        operations = self.events.operations
+        if operations is not None and not is_followed:
+            return operations.receive(partial(self.receive, message, channel, is_followed=True), channel)
         try:
             frame = parse(message)
             may_invoke = frame.method in (envelope.INVOKE, "") and channel.door is not HTTP_MCP
@@ -141,8 +148,22 @@ class Server:
         except ProtocolError as error:
             return error.reply(frame.id)
 
-    def invoke(self, message: bytes, path_key: str | None = None, caller: Caller = NOBODY, key: str = "") -> Answered:
-        """Return the reply to one request envelope (spec 5); `key` is the idempotency key of an HTTP header."""
+    def invoke(
+        self,
+        message: bytes,
+        path_key: str | None = None,
+        caller: Caller = NOBODY,
+        key: str = "",
+        *,
+        is_followed: bool = False,
+    ) -> Answered:
+        """Return the reply to one request envelope (spec 5); `key` is the idempotency key of an HTTP header.
+
+        `is_followed` says that the listener of operations hands the envelope over.
+        """
+        operations = self.events.operations
+        if operations is not None and not is_followed:
+            return operations.invoke(partial(self.invoke, message, path_key, caller, key, is_followed=True), caller)
         door = STDIO_ENVELOPE if path_key is None else Door("http", f"/mcp/tool/{path_key}", "http envelope")
         value = None
         try:
@@ -175,6 +196,9 @@ class Server:
     def _dispatch(self, frame: Frame, method: str, request_id: Id, channel: ClientChannel) -> Reply | Pending:
         params: Params
         failed: ProtocolError | None = None
+        operations = self.events.operations
+        if operations is not None:
+            operations.name(method, channel.headers.get(VERSION, channel.agreement.version), request_id)
         try:
             params = read(frame.params, PARAMS.get(method, PREAMBLE))
         except ProtocolError as error:
@@ -194,13 +218,16 @@ class Server:
         if failed is not None:
             raise failed
         era = self._modern if modern else self._handshake
-        return handler(RpcRequest(request_id, params, meta, channel, era, method, frame.params))
+        request = RpcRequest(request_id, params, meta, channel, era, method, frame.params)
+        return handler(request) if operations is None else operations.handle(handler, method, request)
 
     def _handle_notification(self, frame: Frame, channel: ClientChannel) -> Reply | None:
         """Cancel a call where a notification asks for it; other notifications and responses change nothing.
 
         Over HTTP the version of each message is checked, and the modern era has no responses to post.
         """
+        if self.events.operations is not None and isinstance(frame.method, str):
+            self.events.operations.name(frame.method, channel.headers.get(VERSION, channel.agreement.version))
         version = channel.headers.get(VERSION, HANDSHAKE_VERSIONS[-1])
         if version not in (*HANDSHAKE_VERSIONS, *MODERN_VERSIONS):
             return unsupported(version).reply()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Final, Literal, Protocol
 
 import msgspec
@@ -19,8 +19,6 @@ __all__ = [
     "UpstreamRequest",
     "UpstreamResponse",
     "UpstreamState",
-    "UpstreamVisit",
-    "Watch",
     "states_of",
 ]
 
@@ -73,20 +71,6 @@ class UpstreamResponse(msgspec.Struct, frozen=True):
     """Where the response came from, for messages."""
     retry_after: str = ""
     """When the service wants to be asked again, as its `Retry-After` says."""
-
-
-class UpstreamVisit(Protocol):
-    """One request to a service, as telemetry follows it."""
-
-    headers: Mapping[str, str]
-    """What tells the service of the trace that the request belongs to."""
-
-    def end(self, code: str) -> None:
-        """Note the status of the response, or the kind of the failure."""
-
-
-Watch = Callable[[str, str], UpstreamVisit]
-"""Called with the method and the origin of each request before it is sent."""
 
 
 class Upstream(Protocol):

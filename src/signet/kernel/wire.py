@@ -34,6 +34,7 @@ __all__ = [
     "given_id",
     "is_response",
     "message_head",
+    "method_and_params",
     "parse",
     "quoted",
     "read",
@@ -87,6 +88,13 @@ class MessageHead(msgspec.Struct, frozen=True, gc=False):
     def is_request(self) -> bool:
         """Return whether a reply is owed; none is for notifications, and for responses."""
         return self.method is not UNSET and self.id is not UNSET
+
+
+class Named(msgspec.Struct, frozen=True, gc=False):
+    """The recorded members of a message, which may be wrong in all others."""
+
+    method: str = ""
+    params: Raw = NO_PARAMS
 
 
 message_head: Final = msgspec.json.Decoder(MessageHead).decode
@@ -200,6 +208,7 @@ class OutOfRangeError(ProtocolError):
 
 encode: Final = msgspec.json.Encoder().encode
 _frame: Final = msgspec.json.Decoder(Frame).decode
+_named: Final = msgspec.json.Decoder(Named).decode
 _any: Final = msgspec.json.Decoder(float_hook=parse_float).decode
 _skip: Final = msgspec.json.Decoder(Raw).decode
 _list: Final = msgspec.json.Decoder(list[Raw]).decode
@@ -239,6 +248,15 @@ def parse(message: bytes) -> Frame:
     if isinstance(value, list):
         reason = "batches are not served, send one message at a time"
     raise ProtocolError(INVALID_REQUEST, f"Invalid Request: {reason[:MAX_WHY_CHARS]}", value=value)
+
+
+def method_and_params(message: bytes) -> tuple[str, Raw]:
+    """Return the method and the params of a message, whatever its other members are; empty ones where it has none."""
+    try:
+        named = _named(message)
+    except (ValueError, RecursionError):
+        return "", NO_PARAMS
+    return named.method, named.params
 
 
 def decode(text: bytes) -> Any:

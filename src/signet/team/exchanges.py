@@ -1,4 +1,4 @@
-"""Who is told of each request and its answer: the audit log, the access log, the metrics."""
+"""The listeners of exchanges that the settings ask for: the audit log and the access log."""
 
 from __future__ import annotations
 
@@ -10,97 +10,53 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from signet.kernel.errors import Fault
+from signet.kernel.events import Events
 from signet.settings.model import Settings
 from signet.settings.usage import UsageError
 from signet.system.logs import INFO, WARN, DroppingLog, Log
 
 if TYPE_CHECKING:
-    from signet.kernel.exchange import Exchange
     from signet.kernel.schemas import SchemaRegistry
     from signet.operations.audit.chain import Seal
     from signet.operations.audit.log import AuditLog
     from signet.operations.audit.stream import AuditStream
-    from signet.operations.telemetry.telemetry import Telemetry
 
-__all__ = ["ExchangeLog", "audit_head", "check_exchange_log", "keep_stdout", "open_exchange_log"]
+__all__ = ["audit_head", "check_exchange_log", "exchange_listeners", "keep_stdout"]
 
 MAX_SHOWN_CHARS: Final = 255
 STDOUT: Final = "-"
 """Standard output, in place of the file of an audit log."""
 
 
-class ExchangeLog:
-    """Tells each exchange to all who listen; the audit log comes first, and may refuse the request."""
-
-    def __init__(self, audit: AuditLog | None, *listeners: Callable[[Exchange], None]) -> None:
-        self._audit = audit
-        self._listeners = listeners
-        self._is_closed = False
-
-    @property
-    def listener(self) -> Callable[[Exchange], None]:
-        """Whom to tell: the only listener itself, if there is no other and none that may refuse."""
-        is_only = self._audit is None and len(self._listeners) == 1
-        return self._listeners[0] if is_only else self
-
-    def __call__(self, exchange: Exchange) -> None:
-        """Tell of an exchange before its answer is sent.
-
-        Raises:
-            Fault: the request has to be refused; the listeners are told of the refusal.
-        """
-        fault: Fault | None = None
-        if self._audit is not None:
-            try:
-                self._audit(exchange)
-            except Fault as error:
-                fault = error
-                exchange = replace(exchange, status=fault.status, refusal=fault.name, outcome=None)
-        for listener in self._listeners:
-            listener(exchange)
-        if fault is not None:
-            raise fault
-
-    def start(self) -> None:
-        """Write that this process serves from now on; raise UsageError if that cannot be written.
-
-        Called when a signal to stop is heeded, so that a process that says so says that it stopped too.
-        """
-        if self._audit is not None:
-            try:
-                self._audit.start()
-            except OSError as error:
-                raise _unwritable(self._audit.path, error) from None
-
-    def close(self) -> None:
-        """Write what is left to write, once."""
-        if self._audit is not None and not self._is_closed:
-            self._is_closed = True
-            self._audit.close()
-
-
-def open_exchange_log(
-    settings: Settings, log: Log, registry: SchemaRegistry, telemetry: Telemetry | None = None, *, is_http: bool = True
-) -> ExchangeLog | None:
-    """Return who is told of each exchange, if anybody wants to know; raise UsageError if it cannot be written."""
-    listeners: list[Callable[[Exchange], None]] = []
+def exchange_listeners(settings: Settings, log: Log, registry: SchemaRegistry, *, is_http: bool = True) -> Events:
+    """Return the listeners of exchanges that the settings ask for; raise UsageError if they cannot write."""
+    events = Events()
     if settings.access_log and is_http:
         from signet.operations.telemetry.access_log import AccessLog
 
-        listeners.append(AccessLog(partial(DroppingLog(log).line, INFO, "access", "request")).exchanged)
-    if telemetry is not None and is_http:
-        listeners.append(telemetry.exchanged)
-    if settings.audit_log is None and not listeners:
-        return None
+        access_log = AccessLog(partial(DroppingLog(log).line, INFO, "access", "request"))
+        events.http_exchange = access_log.exchanged
     if settings.audit_log == STDOUT and not is_http:
         why = "standard output carries the messages of this server, so it cannot hold the audit log"
         raise UsageError(f"--audit-log - (SIGNET_AUDIT_LOG): {why}; name a file")
-    audit = None if settings.audit_log is None else _open_audit(settings, log, registry)
-    exchanges = ExchangeLog(audit, *listeners)
-    if telemetry is not None:
-        telemetry.before_close = exchanges.close
-    return exchanges
+    if settings.audit_log is not None:
+        audit = _open_audit(settings, log, registry)
+        events.exchange = audit
+        events.start = partial(_start, audit)
+        # Once, however often it is called.
+        events.end = cache(audit.close)
+    return events
+
+
+def _start(audit: AuditLog) -> None:
+    """Write that this process serves from now on; raise UsageError if that cannot be written.
+
+    Called when a signal to stop is heeded, so that a process that says so says that it stopped too.
+    """
+    try:
+        audit.start()
+    except OSError as error:
+        raise _unwritable(audit.path, error) from None
 
 
 def check_exchange_log(settings: Settings, log: Log, registry: SchemaRegistry) -> None:

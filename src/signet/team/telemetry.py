@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from signet.advice import advise
+from signet.kernel.events import Events
 from signet.kernel.schemas import SchemaRegistry
 from signet.settings.model import Settings
 from signet.system.logs import WARN, Log
@@ -20,8 +21,8 @@ COLLECTOR: Final = "OTEL_EXPORTER_OTLP_ENDPOINT"
 """The variable that turns OpenTelemetry on, as its specification names it."""
 
 
-def open_telemetry(settings: Settings, log: Log, contracts: SchemaRegistry) -> Telemetry | None:
-    """Return what counts and traces, where there is a port for metrics or a collector."""
+def open_telemetry(settings: Settings, log: Log, contracts: SchemaRegistry, events: Events) -> Telemetry | None:
+    """Return the telemetry, where there is a port for metrics or a collector; it listens to events from now on."""
     collector = os.environ.get(COLLECTOR, "").strip() and os.environ.get("OTEL_SDK_DISABLED", "").lower() != "true"
     if not collector and not settings.metrics_dir:
         return None
@@ -50,4 +51,11 @@ def open_telemetry(settings: Settings, log: Log, contracts: SchemaRegistry) -> T
             facts = {"signet.validation.mode": settings.validation, "signet.replay": bool(settings.replay)}
             away = f"the collector that {COLLECTOR} names cannot be reached, or refuses what it is sent"
             tracing = Tracing(registry, contracts, facts, partial(warn, "telemetry.failed", why=away))
-    return Telemetry(registry, settings.validation, tracing)
+    telemetry = Telemetry(registry, settings.validation, tracing)
+    telemetry.listen(events)
+    if tracing is not None:
+        from signet.operations.telemetry.followed import FollowedOperations
+
+        events.add(tracing.listeners())
+        events.add(Events(operations=FollowedOperations(telemetry)))
+    return telemetry

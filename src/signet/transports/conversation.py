@@ -26,7 +26,7 @@ from .stdio import READ_BYTES, WARM_AFTER_S, WRITE_BYTES, Prologue, line_too_lon
 from .unread import UNREAD, left_unread
 
 if TYPE_CHECKING:
-    from .message_exchanges import Message, MessageNotes
+    from .exchanges import Message, MessageExchanges
 
 __all__ = ["Conversation"]
 
@@ -52,11 +52,10 @@ class Conversation:
         server: Server,
         wire: int,
         source: int,
-        notes: MessageNotes | None = None,
         prologue: Prologue | None = None,
     ) -> None:
         self._server = server
-        self._notes = notes
+        self._exchanges = _open_exchanges(server)
         self._prologue = prologue or Prologue(server, wire, source)
         self._wire = wire
         self._source = source
@@ -93,9 +92,10 @@ class Conversation:
     async def hold(self, *, in_thread: bool) -> bool:
         """Answer until the source ends or a signal comes; return whether work is left behind."""
         self.open()
+        events = self._server.events
         with stopping_on_signals(self._loop, self._stop), unblocked(self._wire):
-            if self._notes is not None:
-                self._notes.start()
+            if events.start is not None:
+                events.start()
             self._take_over(self._prologue)
             is_over = self._is_last or self._ended.is_set()
             if not is_over and (in_thread or not self._watch_source()):
@@ -105,11 +105,13 @@ class Conversation:
             if self._warming is not None:
                 self._warming.cancel()
             await self._drain()  # rule: 1.S3.4.serves
-            if self._notes is not None:
-                await self._notes.settle()
+            if self._exchanges is not None:
+                from .exchanges import settle
+
+                await settle()
             await self._server.close()
-            if self._notes is not None:
-                self._notes.close()
+            if events.end is not None:
+                events.end()
         is_warming = isinstance(self._warming, threading.Timer) and self._warming.is_alive()
         return self._stopped or len(asyncio.all_tasks()) > 1 or is_warming
 
@@ -209,14 +211,14 @@ class Conversation:
         """Return the response to one line; None if there is none, or if it comes when a call ends."""
         if line is not None and (not line or line.isspace()):
             return None
-        message = self._notes.begin(line) if self._notes is not None else None
+        message = self._exchanges.begin(line) if self._exchanges is not None else None
         reply: Reply | Pending | None
         reply = line_too_long() if line is None else self._server.receive(line, self._channel)
         if isinstance(reply, Pending):
             self._start(reply, message)
             return None
-        if message is not None and reply is not None and self._notes is not None:
-            return self._notes.note(message, reply)
+        if message is not None and reply is not None and self._exchanges is not None:
+            return self._exchanges.answered(message, reply)
         return reply
 
     def _start(self, pending: Pending, message: Message | None) -> None:
@@ -235,8 +237,8 @@ class Conversation:
             del self._calls[pending.id]
         if not task.cancelled():
             reply = task.result()
-            if message is not None and self._notes is not None:
-                reply = self._notes.note(message, reply)
+            if message is not None and self._exchanges is not None:
+                reply = self._exchanges.answered(message, reply)
             if self._out.halted and not self._has_room(reply.size):
                 reply = failure(pending.id, INTERNAL, left_unread(reply.size).message)
             if reply.parts or len(reply.body) > LARGE_RESULT_BYTES:
@@ -249,8 +251,8 @@ class Conversation:
                 # In one write with those of other calls that end now: writing costs a tenth of a short call.
                 self._loop.call_soon(self._write)
             self._unwritten.append(reply.body)
-        elif message is not None and self._notes is not None:
-            self._notes.note_left(message, pending.call)
+        elif message is not None and self._exchanges is not None:
+            self._exchanges.left(message, pending.call)
 
     def _has_room(self, size: int) -> bool:
         """Return whether a reply may wait beside those that the client has not read."""
@@ -317,3 +319,13 @@ class Conversation:
         while not (self._out.drained.is_set() or self._out.broken or self._stopped):
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._out.drained.wait(), LOOK_EVERY_S)
+
+
+def _open_exchanges(server: Server) -> MessageExchanges | None:
+    """Return the exchanges of a conversation, where something listens to them."""
+    listener = server.events.exchange
+    if listener is None:
+        return None
+    from .exchanges import MessageExchanges
+
+    return MessageExchanges(listener, server.pipeline.toolbox)

@@ -8,15 +8,12 @@ A server hands each request over in two steps, so that a request that is refused
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
 from signet.kernel.caller import NOBODY, Caller, Principal
 from signet.kernel.errors import Code, Fault
-from signet.kernel.exchange import Exchange
-from signet.kernel.headers import VERSION
 from signet.kernel.outcome import Call, Outcome
 from signet.kernel.wire import Headers
 
@@ -36,7 +33,6 @@ __all__ = [
     "Request",
     "Response",
     "body_too_slow",
-    "exchange_of",
     "idempotency_key",
     "preflight",
     "with_id",
@@ -165,17 +161,3 @@ def preflight(request: Request, methods: bytes) -> Fields:
 def with_id(response: Response, request_id: str) -> Response:
     """Return the response to a request whose head could not be read, with an id all the same."""
     return msgspec.structs.replace(response, headers=(*response.headers, (REQUEST_ID, request_id.encode())))
-
-
-def exchange_of(request: Request | None, response: Response, address: str) -> Exchange:
-    """Return what is written down of a response that is about to be sent."""
-    if request is None:
-        request_id = next((value.decode() for name, value in response.headers if name == REQUEST_ID), "")
-        caller = Caller(address=address, request_id=request_id)
-        return Exchange(caller, "http", "-", response.status, response.refusal, sent_bytes=len(response.body))
-    took_s = perf_counter() - request.started_s if request.started_s else 0.0
-    line, door = f"{request.method} {request.path}", request.route.door if request.route is not None else "http"
-    size, outcome, version = len(response.body), request.outcome, request.headers.get(VERSION, "")
-    told = request.caller, door, line, response.status, response.refusal, outcome, took_s, size, version
-    is_vital = request.route is not None and request.route.is_vital
-    return Exchange(*told, b"" if outcome is not None else request.body, is_vital=is_vital)

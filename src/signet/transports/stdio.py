@@ -28,8 +28,6 @@ from .pipes import MAX_BACKLOG_BYTES, MAX_LINE_BYTES, push, unblocked
 if TYPE_CHECKING:
     import asyncio
 
-    from .message_exchanges import MessageNotes
-
 __all__ = ["READ_BYTES", "WARM_AFTER_S", "WRITE_BYTES", "Prologue", "line_too_long", "serve", "stopping_on_signals"]
 
 READ_BYTES: Final = 1 << 16
@@ -40,9 +38,7 @@ WARM_AFTER_S: Final = 0.2
 """The delay from the first message to the warming of upstreams: by then the client has its list of tools."""
 
 
-def serve(
-    server: Server, wire: int, *, source: int = 0, in_thread: bool = False, notes: MessageNotes | None = None
-) -> bool:
+def serve(server: Server, wire: int, *, source: int = 0, in_thread: bool = False) -> bool:
     """Answer the messages from `source` until it ends or a signal comes; return whether work is left behind.
 
     At the end of `source` the calls in flight are answered first, or cancelled once nobody can read their responses.
@@ -50,7 +46,8 @@ def serve(
     should exit without waiting for it.
     """
     prologue = Prologue(server, wire, source)
-    needs_loop = in_thread or notes is not None or server.relay is not None or server.pipeline.is_development
+    is_told = server.events.exchange is not None
+    needs_loop = in_thread or is_told or server.relay is not None or server.pipeline.is_development
     if not needs_loop and hasattr(select, "poll"):
         prologue.hold()
     from asyncio import Runner
@@ -58,7 +55,7 @@ def serve(
     from .conversation import Conversation
 
     runner = Runner(loop_factory=_faster_loop() if server.relay is not None else None)
-    left_behind = runner.run(Conversation(server, wire, source, notes, prologue).hold(in_thread=in_thread))
+    left_behind = runner.run(Conversation(server, wire, source, prologue).hold(in_thread=in_thread))
     if not left_behind:
         runner.close()
     return left_behind

@@ -15,14 +15,14 @@ import msgspec
 
 from signet.kernel.caller import CALLER, Caller, Principal, holder_now
 from signet.kernel.errors import ACCESS_FAULTS, Fault
-from signet.kernel.exchange import Exchange
+from signet.kernel.events import Events
 from signet.kernel.relay import Relay
 from signet.kernel.server import Server
 from signet.kernel.toolset import PageSpec
 from signet.system.places import FairTurns
 
 from .compression import MIN_BYTES, SLOW_BYTES, accepts_gzip, compressed, with_vary
-from .exchanges import ExchangeNotes, broken
+from .exchanges import RequestExchanges, broken, settle
 from .guard import Guard
 from .messages import Answer, Request, Response, preflight, with_id
 from .request_ids import HEADER, is_own_id, new_request_ids
@@ -54,10 +54,6 @@ WAITING_BYTES: Final = 32 << 20
 """The size of the answers that may wait to be compressed; further ones are sent as they are."""
 
 
-def _ignore(*_: object) -> None:
-    """Do nothing: nobody wants to know."""
-
-
 def _needs_tools(request: Request) -> bool:
     """Return whether a request cannot be answered before the tools are known."""
     return request.path.startswith(TOOL_PATHS) and not request.path.startswith(TOOLLESS_PATHS)
@@ -84,30 +80,26 @@ class App:
         guard: Guard,
         about: dict[str, Any],
         legacy: Mapping[str, str] | None = None,
-        on_refusal: Callable[[str, int, str], None] = _ignore,
         *,
+        events: Events | None = None,
         pages: Sequence[PageSpec] = (),
-        on_exchange: Callable[[Exchange], None] | None = None,
         proxies: TrustedProxies | None = None,
         prefix: str = "",
         open_pages: Mapping[str, bytes | Callable[[Request], bytes]] = NO_PAGES,
-        on_start: Callable[[], None] = _ignore,
-        on_close: Callable[[], None] = _ignore,
         console: Console | None = None,
         sessions: SessionTable | None = None,
     ) -> None:
-        """Serve a server's doors, also below `prefix`; `on_exchange` gets each exchange before its answer.
+        """Serve a server's doors, also below `prefix`; its requests are told to `events`, by default the server's.
 
-        It may refuse it by a fault. Anybody may read the `open_pages`. The `sessions` are those of a server that
-        relays, which has new ones by default.
+        Anybody may read the `open_pages`. The `sessions` are those of a server that relays, which has new ones by
+        default.
         """
         self._server = server
         self._guard = guard
-        self._on_refusal = on_refusal
-        self._on_start = on_start
-        self._on_close = on_close
-        self._notes = ExchangeNotes(on_exchange, self.refuse, server.pipeline.toolbox) if on_exchange else None
-        self.records_all = on_exchange is not None
+        self._events = server.events if events is None else events
+        listener = self._events.on_http_exchange
+        self._exchanges = RequestExchanges(listener, self.refuse, server.pipeline.toolbox) if listener else None
+        self.records_all = listener is not None
         self._ids = new_request_ids()
         secured = guard.authenticator is not None
         self._sessions = sessions = _open_sessions(server) if sessions is None else sessions
@@ -130,7 +122,7 @@ class App:
 
     def admit(self, request: Request) -> Response | None:
         """Return the refusal of a request by its head, or None."""
-        if self._notes is not None:
+        if self._exchanges is not None:
             request.started_s = perf_counter()
         if self._proxies is not None:
             self._proxies.find_client(request)
@@ -179,7 +171,7 @@ class App:
             answer = self._finish(request, answer)
         if isinstance(answer, Response):
             return answer
-        noted = answer if self._notes is None else self._notes.unless_left(request, answer)
+        noted = answer if self._exchanges is None else self._exchanges.unless_left(request, answer)
         return self._shares.hold(request, noted)
 
     def refuse(self, request: Request | None, fault: Fault) -> Response:
@@ -194,21 +186,22 @@ class App:
         `address` is that of the connection.
         """
         address = address if request is None else request.address
-        if response.refusal:
-            self._on_refusal(address, response.status, response.refusal)
-        return self._notes.note(request, response, address) if self._notes is not None else response
+        if response.refusal and self._events.refusal is not None:
+            self._events.refusal(address, response.status, response.refusal)
+        return self._exchanges.answered(request, response, address) if self._exchanges is not None else response
 
     def record_left(self, request: Request, response: Response) -> None:
         """Note a response that is not sent, because its client has left."""
-        if self._notes is not None:
-            self._notes.note_left(request, response)
+        if self._exchanges is not None:
+            self._exchanges.left(request, response)
 
     def start(self) -> None:
         """Begin to warm the upstreams, and take new ids: a server that forks has built the application before.
 
-        Raises what `on_start` raises: the process cannot serve then.
+        Raises what a listener raises: the process cannot serve then.
         """
-        self._on_start()
+        if self._events.start is not None:
+            self._events.start()
         UNREAD.fit(self._server.pipeline.largest_result_bytes)
         self._ids = new_request_ids()
         if self._server.upstreams:
@@ -223,16 +216,19 @@ class App:
         """Close the server behind the doors."""
         if self._sessions is not None:
             await self._sessions.close()
-        if self._notes is not None:
-            await self._notes.settle()
+        if self._exchanges is not None:
+            await settle()
         await self._server.close()
-        self._on_close()
+        if self._events.end is not None:
+            self._events.end()
 
     async def _answer_identified(self, request: Request, identifying: Awaitable[Principal | Fault]) -> Response:
         """Answer a request as soon as it is known who sent it."""
         found: Principal | Fault
         try:
-            found = await (identifying if self._notes is None else self._notes.unless_left(request, identifying))
+            found = await (
+                identifying if self._exchanges is None else self._exchanges.unless_left(request, identifying)
+            )
         except Exception as error:  # noqa: BLE001 - whatever it is, the request gets an answer
             found = broken(error)
         request.identifying = None
@@ -268,8 +264,10 @@ class App:
             response = await answer
             while not isinstance(response, Response):
                 response = await response
-            if response.events is not None and self._notes is not None:
-                return msgspec.structs.replace(response, events=self._notes.events(request, response, response.events))
+            if response.events is not None and self._exchanges is not None:
+                return msgspec.structs.replace(
+                    response, events=self._exchanges.during(request, response, response.events)
+                )
             finished = self._finish(request, response)
             return finished if isinstance(finished, Response) else await finished
         except Exception as error:  # noqa: BLE001 - whatever it is, the request gets an answer

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from signet.kernel.upstream import Watch
+from signet.kernel.events import UpstreamVisit
 
 if TYPE_CHECKING:
     from yarl import URL
@@ -41,12 +41,12 @@ class Hop(msgspec.Struct):
         self.url, self.status = target, 0
 
     @contextmanager
-    def watched(self, watch: Watch, own: str) -> Iterator[None]:
+    def watched(self, begin: Callable[[str, str], UpstreamVisit], own: str) -> Iterator[None]:
         """Send the request inside of the block as a part of its trace; only the service at `own` is told of it."""
         import asyncio
 
         origin = str(self.url.origin())
-        visit, code = watch(self.method, origin), ""
+        visit, code = begin(self.method, origin), ""
         if own == origin or own.startswith(origin + "/"):
             self.headers |= visit.headers
         try:

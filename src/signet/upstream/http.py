@@ -14,9 +14,10 @@ import msgspec
 
 from signet import __version__
 from signet.kernel.errors import Code, Fault
+from signet.kernel.events import UpstreamVisit
 from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.turns import Turns
-from signet.kernel.upstream import CUT_GZIP, UpstreamRequest, UpstreamResponse, Watch
+from signet.kernel.upstream import CUT_GZIP, UpstreamRequest, UpstreamResponse
 from signet.kernel.waiting import Waiting
 from signet.system.redaction import MIN_CHARS, SecretRedactor
 
@@ -69,9 +70,11 @@ class HttpUpstream:
         proxied: bool = True,
         egress: Egress | None = None,
         log: Callable[..., None] = lambda _, **__: None,
-        watch: Watch | None = None,
+        visit: Callable[[str, str], UpstreamVisit] | None = None,
     ) -> None:
         """Reach a service as its toolset states, with turns that are shared with other processes.
+
+        `visit` is called with the method and the origin of each request before it is sent.
 
         Raises:
             ValueError: the base URL or the token cannot be used.
@@ -88,7 +91,7 @@ class HttpUpstream:
         self._log = log
         self._pace = Pace(spec.interval_s, spec.called, host_of(self.origin), turns)
         self._egress = egress
-        self._watch = watch
+        self._begin_visit = visit
         self._session: ClientSession | None = None
 
     async def send(self, request: UpstreamRequest, wait: Waiting | None = None) -> UpstreamResponse:
@@ -161,7 +164,7 @@ class HttpUpstream:
             if hop.url.scheme in DEFAULT_PORTS:
                 reading.address = str(hop.url.origin())
             try:
-                with hop.watched(self._watch, self.origin) if self._watch is not None else UNWATCHED:
+                with hop.watched(self._begin_visit, self.origin) if self._begin_visit is not None else UNWATCHED:
                     async with asyncio.timeout(left_s):
                         redirect = await self._visit(session, hop, slot, reading)
             finally:

@@ -14,6 +14,7 @@ from functools import lru_cache, partial
 import msgspec
 
 from signet.kernel.errors import Code, Fault
+from signet.kernel.events import UpstreamVisit
 from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.turns import Turns
 from signet.kernel.upstream import (
@@ -22,7 +23,6 @@ from signet.kernel.upstream import (
     UpstreamRequest,
     UpstreamResponse,
     UpstreamState,
-    UpstreamVisit,
     states_of,
 )
 from signet.kernel.waiting import Waiting
@@ -55,7 +55,7 @@ def open_service(
     cache: ResponseCache | None = None,
     breaker: int = 0,
     log: Log = _silent,
-    watch: Callable[..., UpstreamVisit] | None = None,
+    visit: Callable[[str, str, str], UpstreamVisit] | None = None,
 ) -> Upstream:
     """Return the upstream of one service, without a connection; it is left alone after `breaker` failures, if any.
 
@@ -70,8 +70,8 @@ def open_service(
         shown = {name: redact_secrets(fact) if isinstance(fact, str) else fact for name, fact in facts.items()}
         log(event, **shown)
 
-    own = None if watch is None else partial(watch, spec.called)
-    opened: Upstream = HttpUpstream(spec, turns=turns, log=line, watch=own)
+    own = None if visit is None else partial(visit, spec.called)
+    opened: Upstream = HttpUpstream(spec, turns=turns, log=line, visit=own)
     if spec.retries:
         opened = RetryingUpstream(opened, spec, line)
     if breaker:

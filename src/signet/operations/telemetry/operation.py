@@ -6,8 +6,6 @@ from contextvars import ContextVar
 from time import perf_counter
 from typing import Any, Final
 
-import msgspec
-
 from signet.kernel.caller import NOBODY, Caller
 from signet.kernel.channel import HTTP_MCP
 from signet.kernel.errors import (
@@ -23,8 +21,9 @@ from signet.kernel.errors import (
 from signet.kernel.exchange import Exchange
 from signet.kernel.outcome import Outcome
 from signet.kernel.protocol import HANDSHAKE_VERSIONS, MODERN_VERSIONS, NO_META, Meta
+from signet.kernel.wire import method_and_params
 
-__all__ = ["CURRENT", "OTHER", "STATED", "Operation", "error_type", "operation_of"]
+__all__ = ["CURRENT", "INVOKE", "OTHER", "STATED", "Operation", "error_type", "operation_of"]
 
 OTHER: Final = "_other"
 """The label of a method or version that the server does not know: a client can make up any number of them."""
@@ -49,15 +48,6 @@ RESOURCE_NOT_FOUND: Final = -32002
 NO_ERRORS: Final = frozenset({PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, RESOURCE_NOT_FOUND})
 """The codes that are a client's mistakes, and no errors of a server."""
 TOOL_ERROR: Final = "tool_error"
-
-
-class _Message(msgspec.Struct):
-    """What is read of a message that is no call."""
-
-    method: str = ""
-
-
-_message: Final = msgspec.json.Decoder(_Message).decode
 
 
 class Operation:
@@ -117,20 +107,13 @@ def operation_of(exchange: Exchange) -> Operation:
         operation.name(INVOKE)
         operation.code = TABLE[fault.code].jsonrpc_code if fault is not None else 0
         return operation
-    method = "tools/call" if outcome is not None else _method_in(exchange.body)
+    method = "tools/call" if outcome is not None else method_and_params(exchange.body)[0]
     # Elsewhere the header of the version means nothing, whatever it says.
     operation.name(method, exchange.version if exchange.door == HTTP_MCP.name else "")
     if fault is not None and not fault.as_tool_result:
         operation.code = fault.mcp_code
     operation.code = operation.code or REFUSALS.get(exchange.refusal, 0)
     return operation
-
-
-def _method_in(body: bytes) -> str:
-    try:
-        return _message(body).method
-    except (ValueError, RecursionError):
-        return ""
 
 
 CURRENT: Final[ContextVar[Operation | None]] = ContextVar("operation", default=None)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from signet import __version__
+from signet.kernel.events import Events, UpstreamVisit
 from signet.kernel.exchange import Exchange
-from signet.kernel.upstream import UpstreamVisit
 
 from .families import (
     BUILD,
@@ -52,23 +52,29 @@ class Telemetry:
         self.registry = registry
         self._mode = mode
         self._tracing = tracing
-        self.before_close: Callable[[], None] = lambda: None
-        """Called before the collector is waited for: what has to be written does not wait for it."""
+        self._events = Events()
         self._operations = Series(registry, OPERATIONS)
         self._requests = Series(registry, REQUESTS)
         self._upstreams = Series(registry, UPSTREAM_REQUESTS)
         self._figures: dict[tuple[str, int, str, str, str], list[Histogram]] = {}
         """The figures of calls that succeed, which most do; nothing in a key is a client's."""
-        self.in_flight = registry.gauge(IN_FLIGHT.exposed)
+        self._in_flight = registry.gauge(IN_FLIGHT.exposed)
         self._records = registry.counter(JOURNAL_RECORDS.exposed)
         self._lag = registry.gauge(JOURNAL_LAG.exposed)
         build = {"version": __version__, "python": platform.python_version()}
         registry.gauge(BUILD.exposed, build).set(1.0)
 
-    @property
-    def traces(self) -> bool:
-        """Whether operations are followed on their way, and not counted by their exchanges."""
-        return self._tracing is not None
+    def listen(self, events: Events) -> None:
+        """Listen to the events of a server, to count them."""
+        self._events = events
+        events.add(
+            Events(
+                awaiting=self._in_flight.set,
+                http_exchange=self.exchanged,
+                written=self._journal_written,
+                upstream_response=self._upstream_answered,
+            )
+        )
 
     def started(self, operation: Operation) -> AbstractContextManager[None]:
         """Begin the span of an operation, and return the block in which it is the current one."""
@@ -134,35 +140,19 @@ class Telemetry:
                 self.registry.counter(VIOLATIONS.exposed, labelled).inc()
         return figure
 
-    def visit(self, upstream: str, method: str, origin: str) -> UpstreamVisit:
-        """Begin a request to an upstream."""
-        return _Visit(self._upstreams, upstream, self._tracing and self._tracing.visit(upstream, method, origin))
+    def _upstream_answered(self, visit: UpstreamVisit) -> None:
+        """Count a request to an upstream by its status, or by the kind of its failure."""
+        self._upstreams[visit.upstream, visit.code].observe(visit.took_s)
 
-    def journal_written(self, records: int, lag_s: float) -> None:
+    def _journal_written(self, records: int, lag_s: float) -> None:
         """Count what the journal has written; `lag_s` is the age of what it could not."""
         self._records.inc(records)
         self._lag.set(lag_s)
 
     def close(self) -> None:
-        """Send what is left to the collector, and give up the cells."""
-        self.before_close()
+        """Send what is left to the collector, and give up the cells; what others write at the end does not wait."""
+        if self._events.end is not None:
+            self._events.end()
         if self._tracing is not None:
             self._tracing.close()
         self.registry.close()
-
-
-class _Visit:
-    """One request to an upstream."""
-
-    def __init__(self, series: Series, upstream: str, span: Any) -> None:
-        self._series = series
-        self._upstream = upstream
-        self._span = span
-        self._started_s = perf_counter()
-        self.headers: Mapping[str, str] = span.headers if span is not None else {}
-
-    def end(self, code: str) -> None:
-        """Count the request by its status, or by the kind of its failure."""
-        self._series[self._upstream, code].observe(perf_counter() - self._started_s)
-        if self._span is not None:
-            self._span.end(code)

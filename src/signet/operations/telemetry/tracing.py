@@ -28,6 +28,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from signet import __version__
 from signet.kernel.errors import TABLE
+from signet.kernel.events import Events, UpstreamVisit
 from signet.kernel.schemas import Bundle, SchemaRegistry
 
 from .operation import CURRENT, OTHER, Operation
@@ -93,20 +94,25 @@ class Tracing:
                 span.set_status(Status(StatusCode.ERROR, TABLE[fault.code].message if fault is not None else None))
         span.end()
 
-    def visit(self, upstream: str, method: str, origin: str) -> _ClientSpan:
-        """Begin the span of a request to an upstream."""
+    def listeners(self) -> Events:
+        """Return the listeners of requests to upstreams."""
+        return Events(upstream_request=self._begin_visit, upstream_response=_end_visit)
+
+    def _begin_visit(self, visit: UpstreamVisit) -> None:
+        """Begin the span of a request to an upstream, and name it to the upstream."""
         operation = CURRENT.get()
         parent = context.Context()
         if operation is not None and operation.span is not None:
             parent = trace.set_span_in_context(operation.span[0], parent)
-        address = urlsplit(origin)
+        address = urlsplit(visit.origin)
         attributes: dict[str, Any] = {
-            "http.request.method": method,
+            "http.request.method": visit.method,
             "server.address": address.hostname or "",
             "server.port": address.port or (443 if address.scheme == "https" else 80),
-            "signet.upstream": upstream,
+            "signet.upstream": visit.upstream,
         }
-        return _ClientSpan(self._tracer.start_span(method, parent, SpanKind.CLIENT, attributes))
+        span = visit.span = self._tracer.start_span(visit.method, parent, SpanKind.CLIENT, attributes)
+        _W3C.inject(visit.headers, trace.set_span_in_context(span, context.Context()))
 
     def close(self) -> None:
         """Send what is left, as far as the collector takes it in time."""
@@ -162,22 +168,15 @@ class Tracing:
         return made[1]
 
 
-class _ClientSpan:
-    """The span of one request to an upstream, and the headers that tell the upstream of it."""
-
-    def __init__(self, span: Any) -> None:
-        self._span = span
-        self.headers: dict[str, str] = {}
-        _W3C.inject(self.headers, trace.set_span_in_context(span, context.Context()))
-
-    def end(self, code: str) -> None:
-        """End the span by the status of the response, or by the kind of the failure."""
-        if code.isdigit():
-            self._span.set_attribute("http.response.status_code", int(code))
-        if not code.isdigit() or int(code) >= FAILED_STATUS:
-            self._span.set_attribute("error.type", code)
-            self._span.set_status(Status(StatusCode.ERROR))
-        self._span.end()
+def _end_visit(visit: UpstreamVisit) -> None:
+    """End the span of a request by the status of the response, or by the kind of the failure."""
+    span, code = visit.span, visit.code
+    if code.isdigit():
+        span.set_attribute("http.response.status_code", int(code))
+    if not code.isdigit() or int(code) >= FAILED_STATUS:
+        span.set_attribute("error.type", code)
+        span.set_status(Status(StatusCode.ERROR))
+    span.end()
 
 
 def _origin(operation: Operation) -> tuple[context.Context, SpanContext | None]:
