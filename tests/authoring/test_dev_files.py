@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from signet.commands.development.files import Sources, Watch, sources_of
+from signet.commands.development.files import FileWatch, Sources, sources_of
 
 
-def watching(folder: Path, *files: Path, listed: bool = False) -> Watch:
-    """Watch files that were loaded just now."""
-    watch = Watch()
+def watching(folder: Path, *files: Path, listed: bool = False) -> FileWatch:
+    """FileWatch files that were loaded just now."""
+    watch = FileWatch()
     sources = Sources([str(folder)], [str(folder)] if listed else [], [str(file) for file in files])
     watch.expect(sources, {}, time.time_ns() + 10**9)
     return watch
@@ -38,7 +38,7 @@ def test_a_file_that_was_written_while_the_tools_were_loaded_has_changed(tmp_pat
     """Which files there are is known only when they are loaded."""
     file = tmp_path / "tools.py"
     file.write_text("x = 1\n")
-    watch = Watch()
+    watch = FileWatch()
 
     watch.expect(Sources([str(tmp_path)], [], [str(file)]), {}, file.stat().st_mtime_ns)
 

@@ -12,11 +12,11 @@ import pytest
 from signet.engines.places import MAX_WAITING, DrawingPlaces
 from signet.engines.pool import Pool
 from signet.kernel.errors import Fault
-from signet.system.piped_process import ChildEndedError, Hold, PipedProcess
+from signet.system.piped_process import ChildEndedError, KillHandle, PipedProcess
 from system.test_piped_process import FAR_S, is_running, python
 
 SILENT = "import sys\nsys.stdin.read()"
-Work = Callable[[Hold], None]
+Work = Callable[[KillHandle], None]
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_one_more_than_may_wait_is_told_to_come_again(pool: Pool) -> None:
 
 
 def test_a_hold_that_has_ended_kills_the_child_that_comes_later_and_none_that_was_given_back(pool: Pool) -> None:
-    early, late = Hold(), Hold()
+    early, late = KillHandle(), KillHandle()
     early.end()
     with pytest.raises(ChildEndedError):
         pool.use(lambda child: child.read(1, time.monotonic() + FAR_S), early)

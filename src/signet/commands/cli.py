@@ -361,13 +361,13 @@ def _supervise(command: str, args: argparse.Namespace) -> int | None:
     if not wants_dev(flag=args.dev, config=args.config):
         return None
     if command == "stdio":
-        from .development.relay import Relay
+        from .development.stdio import StdioReloader
         from .same_tools import same_tools
 
-        return Relay(args.given, lambda: same_tools(args)).run()
-    from .development.http import HttpSupervisor
+        return StdioReloader(args.given, lambda: same_tools(args)).run()
+    from .development.http import HttpReloader
 
-    return HttpSupervisor(args.given).run()
+    return HttpReloader(args.given).run()
 
 
 def wants_dev(*, flag: bool | None, config: str | None = None) -> bool:

@@ -23,7 +23,7 @@ from typing import Final
 
 import msgspec
 
-from signet.system.piped_process import ChildEndedError, Hold, PipedProcess
+from signet.system.piped_process import ChildEndedError, KillHandle, PipedProcess
 from signet.system.processes import ProcessLimits
 
 from .picture import DiagramError, find_error, is_unsupported, lacks_graphviz, without_unsafe_links
@@ -146,7 +146,7 @@ class Jar:
         limits = ProcessLimits(self._limits.memory_mb << 20, cpu_s)
         return PipedProcess(command, environ, cwd=folder, limits=limits)
 
-    def _draw(self, source: str, form: Form, hold: Hold) -> bytes | DiagramError:
+    def _draw(self, source: str, form: Form, hold: KillHandle) -> bytes | DiagramError:
         """Return a picture that is no picture of an error: those can be read as SVG alone."""
         svg = self._use(source, "svg", hold)
         if isinstance(svg, DiagramError):
@@ -165,7 +165,7 @@ class Jar:
             return _in_plain_words(error)
         return without_unsafe_links(text).encode() if form == "svg" else self._use(source, form, hold)
 
-    def _use(self, source: str, form: str, hold: Hold) -> bytes | DiagramError:
+    def _use(self, source: str, form: str, hold: KillHandle) -> bytes | DiagramError:
         """Return what one process draws."""
         try:
             picture, status = self._pools[form].use(partial(self._exchange, source), hold)

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import Final
 
 from signet.advice import advise
-from signet.system.piped_process import ChildEndedError, Hold, PipedProcess
+from signet.system.piped_process import ChildEndedError, KillHandle, PipedProcess
 from signet.system.processes import ProcessLimits
 
 from .assets import HERE, Assets
@@ -71,7 +71,7 @@ class JavaScript:
         command = [sys.executable, "-I", "-X", "utf8", "-c", LAUNCH, *sys.path]
         return PipedProcess(command, {}, cwd=folder, limits=ProcessLimits(self._limits.memory_mb << 20))
 
-    def _use(self, work: partial[bytes | DiagramError], hold: Hold) -> bytes | DiagramError:
+    def _use(self, work: partial[bytes | DiagramError], hold: KillHandle) -> bytes | DiagramError:
         try:
             return self._pool.use(work, hold)
         except TimeoutError:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from signet.kernel.caller import holder_now
-from signet.system.piped_process import Hold
+from signet.system.piped_process import KillHandle
 from signet.system.places import FairTurns
 from signet.system.threads import BusyError, WorkPlaces
 
@@ -29,7 +29,7 @@ class DrawingPlaces:
     def __init__(self, count: int, name: str) -> None:
         self._places = WorkPlaces(FairTurns("diagrams of one engine", count, MAX_WAITING), name)
 
-    async def run(self, work: Callable[[Hold], T]) -> T:
+    async def run(self, work: Callable[[KillHandle], T]) -> T:
         """Return the result of work in a thread; when the caller leaves, the child that the work holds is killed.
 
         Raises:

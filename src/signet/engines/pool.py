@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from signet.system.piped_process import ChildEndedError, Hold, PipedProcess
+from signet.system.piped_process import ChildEndedError, KillHandle, PipedProcess
 from signet.system.shared_folder import SharedFolder
 
 __all__ = ["PREFIX", "Pool"]
@@ -40,9 +40,9 @@ class Pool:
         self._folder: SharedFolder | None = None
         self._closed = False
 
-    def use(self, work: Callable[[PipedProcess], T], hold: Hold | None = None) -> T:
+    def use(self, work: Callable[[PipedProcess], T], hold: KillHandle | None = None) -> T:
         """Return what work with a child returns; a child is killed if the work raises anything, or by its hold."""
-        hold = hold or Hold()
+        hold = hold or KillHandle()
         child = self._take()
         child.uses += 1
         try:

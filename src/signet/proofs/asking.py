@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
-from signet.system.piped_process import ChildEndedError, Hold, PipedProcess
+from signet.system.piped_process import ChildEndedError, KillHandle, PipedProcess
 from signet.system.processes import ProcessLimits
 
 from .answering import LENGTH_BYTES, READY
@@ -55,9 +55,9 @@ class AnswerError(Exception):
 class Asker:
     """Asks a child, which is started with the first question and serves for the next. For one thread at a time."""
 
-    def __init__(self, hold: Hold | None = None) -> None:
+    def __init__(self, hold: KillHandle | None = None) -> None:
         """Ask children that a hold can end from another thread."""
-        self._hold = hold or Hold()
+        self._hold = hold or KillHandle()
         self._child: PipedProcess | None = None
         self._busy_s = 0.0
 
@@ -135,10 +135,10 @@ def _with_length(part: bytes) -> bytes:
     return len(part).to_bytes(LENGTH_BYTES, "big") + part
 
 
-def with_asker(work: Callable[[Asker], T]) -> Callable[[Hold], T]:
+def with_asker(work: Callable[[Asker], T]) -> Callable[[KillHandle], T]:
     """Return work for a thread that asks a child; whoever has the hold can end the child."""
 
-    def run(hold: Hold) -> T:
+    def run(hold: KillHandle) -> T:
         with Asker(hold) as asker:
             return work(asker)
 

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from .processes import NULL, PIPE, POLL_S, Process, ProcessLimits, Stream, ended_descriptor
 
-__all__ = ["MAX_OUTPUT_BYTES", "ChildEndedError", "Hold", "PipedProcess", "ProcessRun", "run_to_end"]
+__all__ = ["MAX_OUTPUT_BYTES", "ChildEndedError", "KillHandle", "PipedProcess", "ProcessRun", "run_to_end"]
 
 CHUNK_BYTES: Final = 65_536
 MAX_OUTPUT_BYTES: Final = 16_777_216
@@ -133,8 +133,8 @@ def _wait(fd: int, event: int, deadline: float) -> None:
         raise TimeoutError
 
 
-class Hold:
-    """The hand on the child that one piece of work uses: it ends the work from another thread."""
+class KillHandle:
+    """Ends the work that uses a child from another thread, by killing the child."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -22,7 +22,7 @@ from .places import FairTurns, Line
 from .shares import Shares
 
 if TYPE_CHECKING:
-    from .piped_process import Hold
+    from .piped_process import KillHandle
 
 __all__ = ["BusyError", "FairExecutor", "Job", "WorkPlaces", "WorkThreads"]
 
@@ -196,7 +196,7 @@ class WorkPlaces:
         self._name = name
         self._wait_s = wait_s
 
-    async def run(self, work: Callable[[Hold], T], holder: str = "") -> T:
+    async def run(self, work: Callable[[KillHandle], T], holder: str = "") -> T:
         """Return the result of work in a thread; the child that the work holds is killed when the caller leaves.
 
         Raises:
@@ -212,10 +212,10 @@ class WorkPlaces:
             raise BusyError from None
         return await self._run(work, holder)
 
-    async def _run(self, work: Callable[[Hold], T], holder: str) -> T:
-        from .piped_process import Hold
+    async def _run(self, work: Callable[[KillHandle], T], holder: str) -> T:
+        from .piped_process import KillHandle
 
-        hold, done, loop = Hold(), Future[T](), asyncio.get_running_loop()
+        hold, done, loop = KillHandle(), Future[T](), asyncio.get_running_loop()
         done.set_running_or_notify_cancel()
 
         def ended(_: Future[T]) -> None:
@@ -238,7 +238,7 @@ class WorkPlaces:
             raise
 
 
-def _fulfil(done: Future[T], work: Callable[[Hold], T], hold: Hold) -> None:
+def _fulfil(done: Future[T], work: Callable[[KillHandle], T], hold: KillHandle) -> None:
     try:
         result = work(hold)
     except BaseException as error:  # noqa: BLE001 - it is raised where the result is awaited

@@ -1,6 +1,6 @@
 """The files that tools are made of: which they are, and how a change of them is seen.
 
-the process of the tools ── Sources: modules, folders ──▶ the supervisor ── Watch, every half second ──▶ what changed
+the process of the tools ── Sources: modules, folders ──▶ the supervisor ── FileWatch, twice a second ──▶ what changed
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["Sources", "Watch", "sources_of"]
+__all__ = ["FileWatch", "Sources", "sources_of"]
 
 MAX_FILES: Final = 2_000
 """The files that are watched; a folder with more of them is watched in part."""
@@ -71,7 +71,7 @@ def _is_part(path: str, root: str) -> bool:
     return path.startswith(root + os.sep) and not SKIPPED & set(path[len(root) :].split(os.sep))
 
 
-class Watch:
+class FileWatch:
     """Compares the files of the tools with what they were before."""
 
     def __init__(self) -> None:

@@ -10,9 +10,9 @@ from typing import Final
 from signet.transports.listening import path_of, remove_path
 
 from .generation import STOP, Ready
-from .supervisor import READY_S, Generation, Supervisor
+from .reloader import READY_S, Generation, Reloader
 
-__all__ = ["HttpSupervisor"]
+__all__ = ["HttpReloader"]
 
 STOP_S: Final = 5.0
 """The time that a process has to say that it accepts nothing more."""
@@ -36,7 +36,7 @@ class _FirstGeneration(Generation):
         return super().ready()
 
 
-class HttpSupervisor(Supervisor):
+class HttpReloader(Reloader):
     """Keeps the listening socket while processes come and go."""
 
     def __init__(self, words: list[str]) -> None:

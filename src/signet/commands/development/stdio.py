@@ -1,30 +1,32 @@
 """Development mode on standard input and output: the client's pipe stays, and each generation of the tools has its own.
 
-client ── lines ──▶ Relay ──▶ the newest process       a cancellation goes to the process that has the call
-client ◀── lines ── Relay ◀── every process            a new process hears the client's `initialize` again
+client ── lines ──▶ StdioReloader ──▶ the newest process      a cancellation goes to the process that has the call
+client ◀── lines ── StdioReloader ◀── every process           a new process hears the client's `initialize` again
 """
 
 from __future__ import annotations
 
+import io
 import os
 import threading
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final, cast
 
+import msgspec
 from msgspec import UNSET
 
 from signet.commands.same_tools import SameTools
 from signet.commands.stdio_process import is_person, tell_a_person
 from signet.kernel.errors import INTERNAL, INVALID_REQUEST
-from signet.kernel.wire import MessageHead, ResponseId, failure
+from signet.kernel.wire import MessageHead, ResponseId, failure, message_head
 from signet.settings.usage import UsageError
 from signet.system.lines import LineSplitter
+from signet.system.processes import PIPE
 from signet.transports.pipes import MAX_LINE_BYTES, claim_stdout, has_reader
 
-from .link import NO_MESSAGE, Link, cancelled_id, key_of, read_message
-from .supervisor import Generation, Supervisor
+from .reloader import Generation, Reloader
 
-__all__ = ["Relay"]
+__all__ = ["StdioReloader"]
 
 READ_BYTES: Final = 1 << 16
 HELLO_S: Final = 10.0
@@ -36,17 +38,58 @@ CARRY_S: Final = 5.0
 """The time to read what a process wrote before it ended; a process that it left behind may hold the pipe open."""
 LIST_CHANGED: Final = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
 ENDED: Final = "the process of the tools ended before the answer; standard error says why"
+NO_MESSAGE: Final = MessageHead()
 
 
-class Relay(Supervisor):
+class StdioGeneration(Generation):
+    """A process at the end of two pipes."""
+
+    def __init__(self, words: list[str]) -> None:
+        super().__init__("stdio", words, pipe=PIPE)
+        self._stdin = io.BufferedWriter(cast("io.RawIOBase", self.process.stdin))
+        self.lines = io.BufferedReader(cast("io.RawIOBase", self.process.stdout))
+        self._writing = threading.Lock()
+        self.pending: dict[bytes, Any] = {}
+        """The ids of the requests that are not answered."""
+        self.hello: bytes | None = None
+        """The id of the `initialize` whose answer the client has already."""
+        self.greeted = threading.Event()
+        """Set when that answer is read."""
+        self.is_retired = False
+        """Whether a newer process takes the requests."""
+        self.is_closed = False
+        """Whether everything that it wrote is read."""
+        self.carried = threading.Event()
+
+    def write(self, line: bytes) -> bool:
+        """Send a line; return whether the process could take it."""
+        try:
+            with self._writing:
+                self._stdin.write(line + b"\n")
+                self._stdin.flush()
+        except (OSError, ValueError):
+            return False
+        return True
+
+    def hang_up(self) -> None:
+        """Tell the process that nothing more comes: it answers what it has, and ends."""
+        try:
+            with self._writing:
+                self._stdin.close()
+        except OSError:
+            # It has ended, with lines that it never read.
+            return
+
+
+class StdioReloader(Reloader):
     """Carries lines between one client and the processes of the tools."""
 
     def __init__(self, words: list[str], same: Callable[[], SameTools]) -> None:
-        """Relay for the server of a command line; `same` returns what `tell_a_person` takes."""
+        """Reload the server of a command line; `same` returns what `tell_a_person` takes."""
         super().__init__(words)
         self._same = same
-        self._links: list[Link] = []
-        self._newest: Link | None = None
+        self._links: list[StdioGeneration] = []
+        self._newest: StdioGeneration | None = None
         self._lock = threading.Lock()
         """Held for what is known of requests, never while a line is written."""
         self._out = threading.Lock()
@@ -71,7 +114,7 @@ class Relay(Supervisor):
 
     def start(self) -> Generation:
         """Start a process, and carry what it writes to the client."""
-        link = Link(self.words)
+        link = StdioGeneration(self.words)
         with self._lock:
             self._links = [one for one in self._links if not one.is_closed] + [link]
         threading.Thread(target=self._carry_out, args=(link,), daemon=True).start()
@@ -79,7 +122,7 @@ class Relay(Supervisor):
 
     def switch(self, old: Generation | None, new: Generation) -> None:
         """Introduce the client to a new process, and send it what comes from now on."""
-        assert isinstance(new, Link)  # noqa: S101 - `start` makes no other
+        assert isinstance(new, StdioGeneration)  # noqa: S101 - `start` makes no other
         if self._hello is not None:
             new.hello = key_of(read_message(self._hello).id)
             new.write(self._hello)
@@ -88,7 +131,7 @@ class Relay(Supervisor):
             new.write(self._initialized)
         with self._lock:
             is_first, self._newest = self._newest is None, new
-        if isinstance(old, Link):
+        if isinstance(old, StdioGeneration):
             self._retire(old)
         if is_first:
             threading.Thread(target=self._carry_in, daemon=True).start()
@@ -109,7 +152,7 @@ class Relay(Supervisor):
         for link in links:
             link.carried.wait(CARRY_S)
 
-    def _retire(self, link: Link) -> None:
+    def _retire(self, link: StdioGeneration) -> None:
         with self._lock:
             link.is_retired = True
             is_idle = not link.pending
@@ -164,7 +207,7 @@ class Relay(Supervisor):
         if link is not None and link.is_retired and not link.pending:
             link.hang_up()
 
-    def _carry_out(self, link: Link) -> None:
+    def _carry_out(self, link: StdioGeneration) -> None:
         """Carry each line of a process to the client, and answer what it leaves unanswered."""
         for line in link.lines:
             message = read_message(line) if link.pending or link.hello is not None else NO_MESSAGE
@@ -201,3 +244,27 @@ class Relay(Supervisor):
         except OSError:
             self.is_stopping = True
             self.wake.set()
+
+
+def read_message(line: bytes) -> MessageHead:
+    """Return what can be read of a line; nothing of one that is no message."""
+    try:
+        return message_head(line)
+    except (ValueError, RecursionError):
+        return NO_MESSAGE
+
+
+def cancelled_id(message: MessageHead) -> Any:
+    """Return the id of the request that a message cancels, or None."""
+    if message.method != "notifications/cancelled":
+        return None
+    try:
+        params = msgspec.json.decode(message.params)
+    except (ValueError, RecursionError):
+        return None
+    return params.get("requestId") if isinstance(params, dict) else None
+
+
+def key_of(request_id: Any) -> bytes:
+    """Return a key that is equal for equal ids: 1 and "1" are not; empty for none."""
+    return b"" if request_id is UNSET else msgspec.json.encode(request_id)

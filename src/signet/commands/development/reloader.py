@@ -20,10 +20,10 @@ from signet.commands.arguments import print_err
 from signet.system.processes import Process, restart_pause_s
 from signet.system.text import printable
 
-from .files import Watch
+from .files import FileWatch
 from .generation import Ready
 
-__all__ = ["READY_S", "Generation", "Supervisor"]
+__all__ = ["READY_S", "Generation", "Reloader"]
 
 POLL_S: Final = 0.5
 SETTLE_S: Final = 0.1
@@ -75,12 +75,12 @@ class Generation:
             self.process.kill()
 
 
-class Supervisor(ABC):
+class Reloader(ABC):
     """Keeps one generation of the tools running, the newest that could be loaded."""
 
     def __init__(self, words: list[str]) -> None:
         self.words = words
-        self.watch = Watch()
+        self.watch = FileWatch()
         self.fixed: dict[str, str | int | bool] = {}
         """The settings that hold until the program ends, as the newest process read them."""
         self.current: Generation | None = None
