@@ -49,9 +49,7 @@ ONLY: Final = {
         "relay.tape_messages",
     ],
     "snapshot takers": [
-        "mcp.blocking",
         "mcp.lists",
-        "relay.server_snapshot",
         "relay.tape_snapshot",
         "relay.tasks",
     ],

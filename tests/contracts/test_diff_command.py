@@ -185,8 +185,11 @@ def test_what_a_server_calls_itself_cannot_draw_on_the_screen(tmp_path: Path) ->
         ("bare.whl", "holds no tools"),
         ("stdio:", "no command is written"),
         ("stdio:no-such-command", "gives no list of tools"),
-        (f"stdio:{sys.executable} -c 'import sys; sys.exit(\"out of order\")'", "it said: out of order"),
-        (f"stdio:{sys.executable} -c 'print(input() and 1)'", "it ended without an answer"),
+        (
+            f"stdio:{sys.executable} -c 'import sys; sys.exit(\"out of order\")'",
+            "it ended with exit code 1; its last line on standard error: out of order",
+        ),
+        (f"stdio:{sys.executable} -c 'print(input() and 1)'", "it ended with exit code 0"),
         ("http://127.0.0.1:9/mcp", "gives no list of tools"),
         ("http://", "gives no list of tools"),
         ("http://[/mcp", "gives no list of tools"),

@@ -13,7 +13,6 @@ import pytest
 
 from signet.commands.contract.command import read_set
 from signet.compatibility.contract_set import Terms
-from signet.mcp.blocking import MAX_PAGES
 from signet.settings.usage import UsageError
 
 ANY = {"type": "object"}
@@ -113,9 +112,11 @@ def test_a_token_goes_nowhere_but_to_the_host_that_was_written() -> None:
 
 
 def test_an_error_is_told_in_the_words_of_the_server_on_one_line() -> None:
-    error = b'{"jsonrpc":"2.0","id":0,"error":{"code":-32600,"message":"closed\\n\\u001bon Sundays"}}'
+    error = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"closed\\n\\u001bon Sundays"}}'
 
-    assert "(closed  on Sundays)" in refusal(lambda *_: (200, {"content-type": "application/json"}, error))
+    assert "(it refuses to begin: closed  on Sundays)" in refusal(
+        lambda *_: (200, {"content-type": "application/json"}, error)
+    )
 
 
 def test_a_stream_may_stay_open_behind_its_answer() -> None:
@@ -151,4 +152,4 @@ def test_a_list_without_end_is_left() -> None:
             return hello(message)
         return answer(message, {"tools": [], "nextCursor": "again"})
 
-    assert f"more than {MAX_PAGES} pages" in refusal(behave)
+    assert "its tools/list does not end" in refusal(behave)

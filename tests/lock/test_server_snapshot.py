@@ -107,7 +107,7 @@ def test_a_server_that_never_answers_is_given_up() -> None:
 
 
 def test_what_cannot_be_started_is_told() -> None:
-    with pytest.raises(SnapshotError, match="No such file"):
+    with pytest.raises(SnapshotError, match="no such command '/nowhere/server'"):
         take_snapshot(ServerSpec(name="a", command=("/nowhere/server",)), 5.0)
     with pytest.raises(SnapshotError, match="neither a command nor a URL"):
         take_snapshot(ServerSpec(name="a", openapi="a.json"), 5.0)

@@ -10,11 +10,11 @@ from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
-from signet import __version__
 from signet.advice import advise
-from signet.kernel.protocol import Identity
 from signet.kernel.wire import ProtocolError
-from signet.mcp.blocking import HttpTransport, ListedTool, McpClient, StatusError
+from signet.mcp.blocking import BlockingSession, ListedTool
+from signet.mcp.negotiation import Introduction
+from signet.mcp.plain_http import PlainHttp, PlainHttpLink, StatusError
 from signet.settings.usage import UsageError
 from signet.system.text import printable
 
@@ -40,8 +40,9 @@ class RemoteServer:
         """The address for people: a query may hold a key."""
         self._token = token
         self._timeout_s = timeout_s
-        transport = HttpTransport(self.url, timeout_s=timeout_s + MARGIN_S, token=token)
-        self._client = McpClient(transport, Identity("signet", __version__))
+        http = PlainHttp(self.url, timeout_s=timeout_s + MARGIN_S, token=token)
+        how = Introduction(only="handshake", capabilities={})
+        self._session = BlockingSession(lambda: PlainHttpLink(http), how, timeout_s=timeout_s + MARGIN_S)
 
     @property
     def is_secured(self) -> bool:
@@ -54,7 +55,7 @@ class RemoteServer:
         Raises:
             UsageError: it cannot be reached, is not an MCP server, or its answer cannot be used.
         """
-        return self._ask(self._client.list_tools)
+        return self._ask(self._session.list_tools)
 
     def call(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return the result of a call.
@@ -65,8 +66,8 @@ class RemoteServer:
         """
 
         def call() -> dict[str, Any]:
-            result = self._client.request("tools/call", {"name": name, "arguments": arguments})
-            return msgspec.convert(result, dict[str, Any])
+            result = self._session.request("tools/call", {"name": name, "arguments": arguments})
+            return msgspec.json.decode(result, type=dict[str, Any])
 
         return self._ask(call, errors=True)
 
@@ -110,7 +111,7 @@ class RemoteServer:
 
     def _not_mcp(self, why: str) -> UsageError:
         why = printable(why)[:MAX_REASON_CHARS]
-        if self._client.is_open:
+        if self._session.is_open:
             return UsageError(f"an answer of {self.shown} cannot be used: {why}")
         return UsageError(
             f"{self.shown} does not answer as an MCP server ({why}); {FORM}, and the path unless it is /mcp"

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.mcp.snapshot import KINDS
+from signet.mcp.snapshot import KINDS, Snapshot, check_names, compact
 from signet.system.canonical_json import canonical, decoded, digest_of
 
-__all__ = ["META", "Entry", "is_pinned", "read_entry"]
+__all__ = ["META", "Entry", "is_pinned", "pinnable", "read_entry"]
 
 VOLATILE: Final = {"resource": "size"}
 """A member that changes with the content, not with what is promised."""
@@ -73,3 +73,19 @@ def _pinned(kind: str, value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield key, {name: inner for name, inner in part.items() if name != DATED}
         else:
             yield key, part
+
+
+def pinnable(snapshot: Snapshot) -> Snapshot:
+    """Return a snapshot without the blanks between tokens.
+
+    Raises:
+        ValueError: an entry cannot be read without doubt, or has the name of another.
+    """
+    lists: dict[str, tuple[msgspec.Raw, ...]] = {}
+    for kind, (where, *_) in KINDS.items():
+        entries = getattr(snapshot, where)
+        check_names(kind, [read_entry(kind, entry).name for entry in entries])
+        lists[where] = tuple(map(compact, entries))
+    return msgspec.structs.replace(
+        snapshot, server_info=compact(snapshot.server_info), capabilities=compact(snapshot.capabilities), **lists
+    )

@@ -15,12 +15,11 @@ from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from signet.kernel.headers import METHOD, NAME, VERSION
+from signet.kernel.headers import VERSION
 from signet.kernel.protocol import MODERN_VERSIONS
-from signet.mcp.messages import JSON_HEADERS, header_value
 
 from .http_streams import SESSION, HttpStreams, Post, SessionEndedError
-from .link import Outgoing
+from .link import Outgoing, headers_of
 
 if TYPE_CHECKING:
     from signet.upstream.egress import Egress
@@ -189,13 +188,9 @@ class HttpLink:
         is_modern = message.version in MODERN_VERSIONS
         if message.version:
             streams.version = message.version
-        headers = streams.headers() | JSON_HEADERS
+        headers = streams.headers() | headers_of(message)
         if message.method == INITIALIZE:
             headers.pop(VERSION, None)
-        if is_modern and message.method:
-            headers[METHOD] = message.method
-            headers |= {NAME: header_value(message.name)} if message.name else {}
-            headers |= {name: header_value(value) for name, value in message.param_headers}
         if message.id is not None:
             async with self._requests:
                 await streams.ask(post, headers)

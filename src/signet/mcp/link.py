@@ -7,7 +7,12 @@ from typing import Protocol
 
 import msgspec
 
-__all__ = ["Link", "LinkError", "Outgoing"]
+from signet.kernel.headers import METHOD, NAME, VERSION
+from signet.kernel.protocol import MODERN_VERSIONS
+
+from .messages import JSON_HEADERS, header_value
+
+__all__ = ["Link", "LinkError", "Outgoing", "headers_of"]
 
 
 class LinkError(Exception):
@@ -29,6 +34,18 @@ class Outgoing(msgspec.Struct, frozen=True, gc=False):
     """The id of a request; None for a notification and for a response."""
     param_headers: tuple[tuple[str, str], ...] = ()
     """The `Mcp-Param-*` headers of the modern era."""
+
+
+def headers_of(message: Outgoing) -> dict[str, str]:
+    """Return the headers that a message has over HTTP: those of the modern era repeat what it is and names."""
+    headers = dict(JSON_HEADERS)
+    if message.version:
+        headers[VERSION] = message.version
+    if message.version in MODERN_VERSIONS and message.method:
+        headers[METHOD] = message.method
+        headers |= {NAME: header_value(message.name)} if message.name else {}
+        headers |= {name: header_value(value) for name, value in message.param_headers}
+    return headers
 
 
 class Link(Protocol):

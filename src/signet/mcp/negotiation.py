@@ -41,6 +41,10 @@ class Introduction(msgspec.Struct, frozen=True):
     """The revision of the handshake era to ask for."""
     capabilities: Mapping[str, Any] = msgspec.field(default_factory=lambda: CALLERS)
     client: Any = None
+    start_s: float | None = None
+    """The time for the beginning, where it is not the usual one."""
+    probe_s: float | None = None
+    """Likewise, for the answer to the first request of one era."""
 
 
 async def introduce(make: Callable[[], ClientSession], how: Introduction) -> ClientSession:
@@ -51,11 +55,12 @@ async def introduce(make: Callable[[], ClientSession], how: Introduction) -> Cli
     """
     modern = how.only == "modern" or (how.only == "auto" and how.prefers_modern)
     eras = [modern] if how.only != "auto" else [modern, not modern]
+    start_s = how.start_s or START_S
     why = ""
     dialogue = make()
     asked: dict[bool, PendingRequest] = {}
     try:
-        async with asyncio.timeout(START_S):
+        async with asyncio.timeout(start_s):
             await dialogue.open()
             for era in eras:
                 if dialogue.is_lost:
@@ -65,11 +70,11 @@ async def introduce(make: Callable[[], ClientSession], how: Introduction) -> Cli
                     await dialogue.open()
                 asked[era] = _discover(dialogue, how) if era else _initialize(dialogue, how)
                 # A server that passes over what it does not know is asked again, in the other era.
-                why = await _settle(dialogue, asked, None if era is eras[-1] else PROBE_S)
+                why = await _settle(dialogue, asked, None if era is eras[-1] else how.probe_s or PROBE_S)
                 if not why:
                     return dialogue
     except TimeoutError:
-        why = f"it does not answer within {START_S:g} s"
+        why = f"it does not answer within {start_s:g} s"
     except BaseException:
         await dialogue.close()
         raise

@@ -22,6 +22,7 @@ from signet.system.redaction import SecretRedactor
 
 from .catalogue import Catalogue
 from .judging import Judge, places
+from .links import child_link, http_link
 from .redacting_link import RedactingLink, echo_redactor, snapshot_without
 from .relay import ServerRelay
 from .wrapped_server import Listeners, WrappedServer
@@ -235,13 +236,9 @@ class _Links(msgspec.Struct):
 
             return TapeLink(self.replayed, self.secrets)
         if spec.url:
-            from signet.mcp.http_link import HttpLink
-
-            link: Link = HttpLink(spec.url, spec.headers, log=lambda line: log("server.http", what=line))
+            link = http_link(spec, lambda line: log("server.http", what=line))
         else:
-            from .child_link import ChildLink
-
-            link = ChildLink(spec, lambda line: log("server.stderr", line=line))
+            link = child_link(spec, lambda line: log("server.stderr", line=line))
         if self.redactor is not None:
             link = RedactingLink(link, self.redactor)
         if self.recorded is None:

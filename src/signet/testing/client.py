@@ -14,7 +14,9 @@ from signet.commands.parity.corpus import CorpusCall
 from signet.kernel.errors import TABLE, Code, Fault
 from signet.kernel.outcome import Door
 from signet.kernel.schemas import schema_of
-from signet.mcp.blocking import HttpTransport, ListedTool, StdioTransport, Transport
+from signet.mcp.blocking import ListedTool
+from signet.mcp.door_transport import StdioTransport, Transport
+from signet.mcp.plain_http import PlainHttp
 from signet.settings.usage import UsageError
 
 from .servers import ServedTarget
@@ -120,9 +122,7 @@ class Client:
         if self.door == STDIO:
             return StdioTransport(self._served.process, timeout_s=TIMEOUT_S, max_bytes=MAX_BYTES)
         loopback = self._served.loopback
-        return HttpTransport(
-            loopback.url, timeout_s=TIMEOUT_S, max_bytes=MAX_BYTES, token=loopback.token, is_local=True
-        )
+        return PlainHttp(loopback.url, timeout_s=TIMEOUT_S, max_bytes=MAX_BYTES, token=loopback.token, is_local=True)
 
     def _post(self, channel: Channel, call: CorpusCall) -> tuple[int, bytes]:
         """Send a call over REST, whose errors are told by their status too."""

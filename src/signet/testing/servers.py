@@ -20,10 +20,10 @@ import msgspec
 from signet.settings.catalogue import load_toolsets
 from signet.settings.model import Settings
 from signet.settings.names import PREFIX, variable_of
+from signet.system.loop_thread import LoopThread
 from signet.upstream.server_process import ServerProcess
 
 from .current import set_current
-from .event_loop import LoopThread
 from .target import FILE, Projects
 
 if TYPE_CHECKING:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from signet import __version__
 from signet.compatibility.contract_set import Terms
-from signet.kernel.protocol import Identity
 from signet.kernel.schemas import Bundle, schema_of
 from signet.settings.usage import UsageError
 from signet.system.text import printable
 
 if TYPE_CHECKING:
-    from signet.mcp.blocking import ListedTool, Transport
+    from signet.mcp.blocking import ListedTool
+    from signet.mcp.link import Link
     from signet.mcp.snapshot import Snapshot
 
 __all__ = ["ContractSet", "as_listed", "read_set"]
@@ -147,12 +146,13 @@ def _listed_tools(source: str, token: str | None) -> list[ListedTool]:
     """Ask a server for its tools; raise UsageError if it does not answer as a server does."""
     from http.client import HTTPException
 
-    from signet.mcp.blocking import HttpTransport
+    from signet.mcp.plain_http import PlainHttp, PlainHttpLink
 
     try:
         if source.startswith(STDIO):
             return _ask_process(source.removeprefix(STDIO))
-        return _ask(HttpTransport(source, timeout_s=TIMEOUT_S, token=token))
+        http = PlainHttp(source, timeout_s=TIMEOUT_S, token=token)
+        return _ask(lambda: PlainHttpLink(http))
     except (OSError, EOFError, ValueError, HTTPException, RecursionError) as error:
         message = (
             f"{source} gives no list of tools ({printable(str(error) or type(error).__name__)[:MAX_REASON_CHARS]})"
@@ -162,27 +162,30 @@ def _listed_tools(source: str, token: str | None) -> list[ListedTool]:
 
 def _ask_process(command: str) -> list[ListedTool]:
     """Start a command, ask it for its tools and end it; an error repeats what it wrote to standard error last."""
+    import os
     import shlex
+    from collections import deque
 
-    from signet.mcp.blocking import StdioTransport
-    from signet.upstream.server_process import ServerProcess
+    from signet.mcp.blocking import with_last_words
+    from signet.mcp.child_link import ChildLink
 
     words = shlex.split(command)
     if not words:
         raise ValueError("no command is written behind stdio:")
-    server = ServerProcess(words, is_foreign=True)
+    said: deque[str] = deque(maxlen=1)
     try:
-        return _ask(StdioTransport(server, timeout_s=TIMEOUT_S))
+        return _ask(lambda: ChildLink(words, os.environ, said.append))
     except (OSError, EOFError, ValueError) as error:
-        last_words = server.last_words()
-        message = f"{error}; it said: {last_words}" if last_words else str(error)
-        raise ValueError(message) from None
-    finally:
-        server.close()
+        raise ValueError(with_last_words(error, said)) from None
 
 
-def _ask(transport: Transport) -> list[ListedTool]:
+def _ask(make_link: Callable[[], Link]) -> list[ListedTool]:
     """List the tools in a handshake revision, because every server knows one."""
-    from signet.mcp.blocking import McpClient
+    from signet.mcp.blocking import BlockingSession
+    from signet.mcp.negotiation import Introduction
 
-    return McpClient(transport, Identity("signet", __version__)).list_tools()
+    session = BlockingSession(make_link, Introduction(only="handshake", capabilities={}), timeout_s=TIMEOUT_S)
+    try:
+        return session.list_tools()
+    finally:
+        session.close()

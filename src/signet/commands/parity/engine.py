@@ -20,7 +20,8 @@ from signet.journal.record import METHOD, VOLATILE
 from signet.journal.retention import FOLDER, LATEST
 from signet.kernel.ids import deterministic
 from signet.kernel.schemas import PREFIX as TOOL_PREFIX
-from signet.mcp.blocking import HttpTransport, StdioTransport, Transport
+from signet.mcp.door_transport import StdioTransport, Transport
+from signet.mcp.plain_http import PlainHttp
 from signet.sandbox.hosting import host_in_thread
 from signet.sandbox.server import Running
 from signet.settings.catalogue import find_toolset, target_of
@@ -94,7 +95,7 @@ class ChannelRunner:
             url = self.process.url(TIMEOUT_S)
         except TimeoutError:
             raise ConnectionError("it does not say where it listens") from None
-        return HttpTransport(url, timeout_s=TIMEOUT_S, max_bytes=MAX_BYTES, is_local=True)
+        return PlainHttp(url, timeout_s=TIMEOUT_S, max_bytes=MAX_BYTES, is_local=True)
 
     def _describe(self, error: Exception) -> str:
         """Say why no reply came."""

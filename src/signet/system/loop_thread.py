@@ -1,4 +1,4 @@
-"""One event loop in a thread of its own: what runs on it is called from tests, which are plain functions."""
+"""An event loop in a thread of its own, for code that blocks."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ T = TypeVar("T")
 
 
 class LoopThread:
-    """A running event loop; a thread of a tool that never returns does not keep it from ending."""
+    """A running event loop; a function that never returns does not keep it from ending."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self.loop.run_forever, name="signet-testing", daemon=True)
+        self._thread = threading.Thread(target=self.loop.run_forever, name="signet-loop", daemon=True)
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -11,9 +10,7 @@ from signet.kernel.errors import INTERNAL
 from signet.kernel.wire import failure
 from signet.mcp.link import LinkError, Outgoing
 from signet.mcp.messages import error_object, outline_of, response
-from signet.settings.server_spec import ServerSpec
 from signet.system.line_process import MAX_LINE_BYTES, LineProcess
-from signet.system.processes import child_environment
 
 __all__ = ["ChildLink"]
 
@@ -25,9 +22,21 @@ TOO_LONG: Final = (
 class ChildLink:
     """A server that this process starts, and ends."""
 
-    def __init__(self, spec: ServerSpec, on_stderr: Callable[[str], None]) -> None:
-        self._spec = spec
+    def __init__(
+        self,
+        command: Sequence[str],
+        environ: Mapping[str, str],
+        on_stderr: Callable[[str], None],
+        *,
+        cwd: str | None = None,
+        shown: Callable[[str], str] = str,
+    ) -> None:
+        """Remember what to start; `shown` makes readable for callers what ends with words of the child."""
+        self._command = command
+        self._environ = environ
+        self._cwd = cwd
         self._on_stderr = on_stderr
+        self._shown = shown
         self._child: LineProcess | None = None
 
     async def open(
@@ -35,12 +44,12 @@ class ChildLink:
     ) -> None:
         """Start the command; raise LinkError if it cannot be started."""
         child = LineProcess(
-            self._spec.command,
-            environ=child_environment(os.environ, self._spec.env),
-            cwd=self._spec.cwd,
+            self._command,
+            environ=self._environ,
+            cwd=self._cwd,
             on_line=receive,
             on_stderr=self._on_stderr,
-            on_exit=lambda why: lost(self._without_secrets(why)),
+            on_exit=lambda why: lost(self._shown(why)),
             on_long_line=partial(self._refuse, receive, unreadable),
         )
         try:
@@ -63,12 +72,6 @@ class ChildLink:
                 receive(failure(outline.id, INTERNAL, why).body)
         elif outline.is_request and outline.id is not None and self._child is not None:
             self._child.write(response(outline.id, error=error_object(INTERNAL, f"the request {TOO_LONG}")))
-
-    def _without_secrets(self, sentence: str) -> str:
-        """Return a sentence that callers may read: it ends with words of the child, which may be its own key."""
-        from .spec_secrets import without_secrets
-
-        return without_secrets(self._spec, sentence)
 
     def send(self, message: Outgoing) -> None:
         """Write a line."""

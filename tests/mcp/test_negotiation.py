@@ -15,7 +15,7 @@ from signet.mcp import negotiation
 from signet.mcp.link import LinkError
 from signet.mcp.negotiation import Introduction, introduce
 from signet.mcp.session import ClientSession, Hooks
-from signet.relay.child_link import ChildLink
+from signet.relay.links import child_link
 from signet.settings.server_spec import ServerSpec
 
 HOSTILE = ROOT / "tests/wrap/hostile_server.py"
@@ -56,7 +56,7 @@ def begin_with(words: tuple[str, ...], only: str = "auto", *, prefers_modern: bo
     async def run() -> ClientSession:
         how = Introduction(prefers_modern=prefers_modern, only=only)
         dialogue = await asyncio.wait_for(
-            introduce(lambda: ClientSession(ChildLink(spec, nothing), hooks), how), PATIENCE_S
+            introduce(lambda: ClientSession(child_link(spec, nothing), hooks), how), PATIENCE_S
         )
         await dialogue.close()
         return dialogue
@@ -125,7 +125,7 @@ def test_the_last_words_of_a_server_are_told_without_its_secrets() -> None:
     hooks = Hooks(notified=nothing, asked=nothing, lost=nothing, log=nothing)
 
     async def run() -> None:
-        await introduce(lambda: ClientSession(ChildLink(spec, nothing), hooks), Introduction(only="handshake"))
+        await introduce(lambda: ClientSession(child_link(spec, nothing), hooks), Introduction(only="handshake"))
 
     with pytest.raises(LinkError, match=r"exit code 1; .*: refused: \[redacted\]$"):
         asyncio.run(asyncio.wait_for(run(), PATIENCE_S))
