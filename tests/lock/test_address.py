@@ -19,6 +19,7 @@ from signet.lock.address import shown_command, shown_url
         ("token abc", "token abc"),
         ("run ghp_0123456789abcdef", "run [redacted]"),
         ("run ghp_", "run ghp_"),
+        ("python -m signet_tools_for_2_projects", "python -m signet_tools_for_2_projects"),
         ("npx https://me:secret@host/x?key=abc#part", "npx https://host/x?key=[redacted]"),
     ],
 )

@@ -22,6 +22,7 @@ SECRETS: Final = {
     "xoxc" + "-123456789012-" + RANDOM: "a Slack token",
     "xoxb" + "-123456789012-" + RANDOM: "a Slack token",
     "sk" + "_live_" + RANDOM: "a Stripe key",
+    "signet" + "_" + RANDOM + "-_aB3dE5fG7": "a token of Signet",
     "npm" + "_" + RANDOM + "1234": "an npm token",
     "pypi" + "-AgE" + RANDOM: "a PyPI token",
     "hf" + "_" + RANDOM: "a Hugging Face token",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -14,6 +13,8 @@ from signet.kernel.errors import Fault
 from signet.kernel.tools import Context, Tool
 from signet.kernel.toolset import Toolset, UpstreamSpec
 from signet.kernel.upstream import UpstreamResponse
+from signet.system.logs import write_stderr
+from signet.system.text import printable
 from signet.upstream.origin import parse_origin
 from signet.upstream.switchboard import ServiceRequest
 
@@ -110,7 +111,7 @@ def _toolset(plan: DocumentPlan, name: str, address: str, *, is_public: bool) ->
 
 
 def _tell(text: str) -> None:
-    sys.stderr.write(f"signet: {text}\n")
+    write_stderr(f"signet: {printable(text)}\n")
 
 
 def _open_plan(library: Library, source: str, name: str, include: Sequence[str], ways: Ways) -> DocumentPlan:

@@ -23,7 +23,19 @@ import msgspec
 from signet.system.redaction import SecretRedactor, redact_shapes
 from signet.system.text import printable
 
-__all__ = ["DEBUG", "ERROR", "INFO", "LEVELS", "OFF", "TRACE", "WARN", "DroppingLog", "LimitedLog", "Log"]
+__all__ = [
+    "DEBUG",
+    "ERROR",
+    "INFO",
+    "LEVELS",
+    "OFF",
+    "TRACE",
+    "WARN",
+    "DroppingLog",
+    "LimitedLog",
+    "Log",
+    "write_stderr",
+]
 
 LEVELS: Final = ("off", "error", "warn", "info", "debug", "trace")
 OFF, ERROR, WARN, INFO, DEBUG, TRACE = range(6)
@@ -104,7 +116,7 @@ class Log:
         time = _now()
         pairs = "".join(f" {name}={_quoted(redact_shapes(str(value)))}" for name, value in facts.items())
         text = self._redactor.text(pairs)
-        _to_stderr(f"{time} {LEVELS[level].upper():>5} {self._target(part)}: {event}{text}\n")  # rule: 1.S6.2.format
+        write_stderr(f"{time} {LEVELS[level].upper():>5} {self._target(part)}: {event}{text}\n")  # rule: 1.S6.2.format
 
     def text(self, level: int, part: str, text: str) -> None:
         """Write the lines that explain an event, such as a traceback, unless the filter suppresses them."""
@@ -113,13 +125,13 @@ class Log:
         if self._as_json:
             self._object(level, part, "text", {"text": text})
         else:
-            _to_stderr(printable(self._clear(text), keep="\n\t").rstrip("\n") + "\n")
+            write_stderr(printable(self._clear(text), keep="\n\t").rstrip("\n") + "\n")
 
     def _object(self, level: int, part: str, event: str, facts: dict[str, object]) -> None:
         """Write one event as an object; numbers stay numbers."""
         told = {name: fact if isinstance(fact, int | float) else self._clean(str(fact)) for name, fact in facts.items()}
         line = {"ts": _now(), "level": LEVELS[level], "target": self._target(part), "event": event, "facts": told}
-        _to_stderr(msgspec.json.encode(line).decode() + "\n")
+        write_stderr(msgspec.json.encode(line).decode() + "\n")
 
     def _clear(self, text: str) -> str:
         """Return a text without secrets: those of the settings, and those that are recognised by their shapes."""
@@ -205,7 +217,8 @@ def _quoted(text: str) -> str:
     return printable(msgspec.json.encode(text).decode(), substitute=None)
 
 
-def _to_stderr(line: str) -> None:
+def write_stderr(line: str) -> None:
+    """Write a line to standard error, which may be closed or full."""
     try:
         if sys.stderr is not None:
             sys.stderr.write(line)  # rule: 1.S6.1.stderr

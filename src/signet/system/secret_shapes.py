@@ -30,6 +30,8 @@ __all__ = [
 ]
 
 PRIVATE_KEY: Final = "a private key"
+OWN_FORM: Final = r"(?=[A-Za-z0-9_-]*[0-9])[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])"
+"""The rest of a token of Signet itself, whose beginning other words have too."""
 TOKENS: Final[tuple[tuple[str, tuple[str, ...], str], ...]] = (
     ("an API key of OpenAI or Anthropic", ("sk-",), r"(?=[A-Za-z0-9_-]*[0-9])[A-Za-z0-9_-]{20,}"),
     ("a GitHub token", ("ghp_", "gho_", "ghs_", "ghu_", "ghr_"), r"[A-Za-z0-9]{36,}"),
@@ -42,6 +44,7 @@ TOKENS: Final[tuple[tuple[str, tuple[str, ...], str], ...]] = (
     ("an npm token", ("npm_",), r"[A-Za-z0-9]{36}"),
     ("a PyPI token", ("pypi-",), r"AgE[A-Za-z0-9_-]{32,}"),
     ("a Hugging Face token", ("hf_",), r"[A-Za-z0-9]{30,}"),
+    ("a token of Signet", ("signet_",), OWN_FORM),
     ("a JSON Web Token", ("eyJ",), r"[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
 )
 """The tokens of well-known services: kind, how one begins, and the pattern of the rest."""
@@ -230,8 +233,12 @@ def _patterns() -> tuple[tuple[str, re.Pattern[str], Accepts], ...]:
 
 @cache
 def _whole_word() -> re.Pattern[str]:
-    starts = "|".join(re.escape(start) for _, starts, _ in TOKENS for start in starts)
-    return re.compile(f"(?:{starts}){WHOLE_WORD}")
+    known = (
+        f"{re.escape(start)}{OWN_FORM if rest == OWN_FORM else WHOLE_WORD}"
+        for _, starts, rest in TOKENS
+        for start in starts
+    )
+    return re.compile("|".join(known))
 
 
 @cache
