@@ -29,7 +29,7 @@ LIMITS: Final = {
 
 WALKS: Final = {
     "start to tools/list: imports": "65",  # 7bf59fe: 81
-    "start to tools/list: calls": "416",  # 7bf59fe: 1441
+    "start to tools/list: calls": "334",  # 7bf59fe: 1441
     "build_server": "301 / 95 / 26 / 64",  # 7bf59fe: 268 / 95 / 31 / 72
     "walk through stdio": "33 / 33 / 10 / 20",  # 7bf59fe: 33 / 33 / 11 / 21
     "walk through /mcp": "46 / 46 / 15 / 34",  # 7bf59fe: 46 / 46 / 16 / 34

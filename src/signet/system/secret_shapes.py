@@ -56,7 +56,7 @@ MIN_VALUE_CHARS: Final = 8
 """The shortest value after a name and a colon."""
 ESCAPED: Final = (r"\\[abefnrtv0]", r"\\u[0-9A-Fa-f]{4}", r"\\x[0-9A-Fa-f]{2}", "%[0-9A-Fa-f]{2}")
 COLOURED: Final = (r"\[m", r"[\[;][0-9]m", r"[\[;][0-9]{2}m")
-BEFORE: Final = "|".join(f"(?<={end})" for end in (*ESCAPED, *COLOURED))
+BEFORE: Final = "|".join([f"(?<={end})" for end in (*ESCAPED, *COLOURED)])
 """What ends in a letter or a digit before a token and does not belong to it: an escape, or a colour of a terminal."""
 ADDRESS: Final = r"(?<![a-z])[a-z]{2,12}://[^\s/:@]{1,64}:([^\s/:@]{3,128})@"
 BEARER: Final = rf"(?i)(?=b)(?:(?<![a-z])|{BEFORE})(?:bearer|basic)[ ]{{1,4}}([A-Za-z0-9._~+/=-]{{16,}})"
@@ -82,10 +82,10 @@ KEY_LABEL: Final = r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?--
 DASHES: Final = "-----"
 WORDS: Final = ("token", "authorization", "passw", "secret", "cookie", "key", "bearer ", "basic ")
 """A part of each name of a secret, in small letters."""
-MARKS: Final = (KEY_BEGINS, "://", *(start for _, starts, _ in TOKENS for start in starts))
+MARKS: Final = (KEY_BEGINS, "://", *[start for _, starts, _ in TOKENS for start in starts])
 """How a secret without a name begins."""
-BYTE_MARKS: Final = tuple(mark.encode() for mark in MARKS)
-BYTE_WORDS: Final = tuple(word.encode() for word in WORDS)
+BYTE_MARKS: Final = tuple(map(str.encode, MARKS))
+BYTE_WORDS: Final = tuple(map(str.encode, WORDS))
 WINDOW_CHARS: Final = 16_384
 """The part of a text that is searched at once, since a search holds the interpreter."""
 OVERLAP_CHARS: Final = 1_024
@@ -217,18 +217,18 @@ def _pattern_of(starts: tuple[str, ...], rest: str) -> str:
 
 NAMED: Final = "a password or token"
 SHAPES: Final[tuple[tuple[str, str, Accepts], ...]] = (
-    *((kind, _pattern_of(starts, rest), _any) for kind, starts, rest in TOKENS),
     ("a password in an address", ADDRESS, _is_password),
     ("an authorization header", BEARER, _is_random),
     (NAMED, LABELLED, _is_value),
 )
-"""Kind, pattern, and which matches count; the last group of a pattern is the secret."""
+"""The shapes beside tokens: kind, pattern, and which matches count; the last group of a pattern is the secret."""
 
 
 # Compiled on first use: most processes never look for a secret.
 @cache
 def _patterns() -> tuple[tuple[str, re.Pattern[str], Accepts], ...]:
-    return tuple((kind, re.compile(pattern), accepts) for kind, pattern, accepts in SHAPES)
+    tokens = [(kind, _pattern_of(starts, rest), _any) for kind, starts, rest in TOKENS]
+    return tuple([(kind, re.compile(pattern), accepts) for kind, pattern, accepts in (*tokens, *SHAPES)])
 
 
 @cache
