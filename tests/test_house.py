@@ -18,9 +18,9 @@ from processes import ROOT
 
 LIMITS: Final = {
     "entries at the top level": 33,  # 7bf59fe: 32
-    "edges between rooms": 170,  # 7bf59fe: 149
-    "import cycles": 13,  # 7bf59fe: 11
-    "modules that fit into their only importer": 120,  # 7bf59fe: 142
+    "edges between rooms": 166,  # 7bf59fe: 149
+    "import cycles": 12,  # 7bf59fe: 11
+    "modules that fit into their only importer": 118,  # 7bf59fe: 142
     "public class names defined twice": 38,  # 7bf59fe: 34
     "noqa": 86,  # 7bf59fe: 86
     "type: ignore": 25,  # 7bf59fe: 24
@@ -78,9 +78,6 @@ ONLY: Final = {
         "operations.telemetry",
     ],
     "settings rooms": [
-        "commands",
-        "console",
-        "operations",
         "settings",
     ],
 }

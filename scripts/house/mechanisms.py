@@ -34,7 +34,9 @@ A_TABLE: Final = 3
 HEAD: Final = {"jsonrpc", "id", "method", "params", "result", "error"}
 LABELS: Final = re.compile(r"(?:cassette|tape|recording)\.json")
 FIGURES: Final = re.compile(r".*(?:Counter|Counts|Gauge|Histogram|Tally|Figures?|Totals|Metrics?)")
-SETTINGS: Final = re.compile(r".*(?:settings?|config(?:uration)?)(?:_.*)?")
+SETTINGS: Final = re.compile(r".*settings?(?:_.*)?|configuration|config")
+SHOWS_SETTINGS: Final = "signet.commands.config"
+"""The command `signet config`: it prints what the room of settings says."""
 
 
 def _dotted(node: ast.AST) -> str:
@@ -127,7 +129,8 @@ def counts_figures(module: Module) -> bool:
 
 def makes_settings(module: Module) -> bool:
     """Tell whether a module, or the folder that it lies in, is named after settings."""
-    return any(SETTINGS.fullmatch(part) for part in module.name.split("."))
+    named = any(SETTINGS.fullmatch(part) for part in module.name.split("."))
+    return named and module.name != SHOWS_SETTINGS
 
 
 def _module(module: Module) -> str:

@@ -92,13 +92,13 @@ def advise(situation: str, *, here: bool = True, **values: str | Sequence[str]) 
 
 
 def _install(extras: Sequence[str]) -> list[str]:
-    from signet.installation import install_command
+    from signet.system.installation import install_command
 
     return [install_command(*extras)]
 
 
 def _pip() -> str:
-    from signet.installation import pip_command
+    from signet.system.installation import pip_command
 
     return pip_command()
 

@@ -15,7 +15,7 @@ import pytest
 
 from door_calls import invocation
 from processes import PATIENCE_S, Server, free_port, serving, serving_limited
-from signet.console.configuration import configured_limits, configured_settings
+from signet.console.effective import configured_limits, configured_settings
 from signet.settings.model import Settings
 
 CODE = {"plantumlCode": "@startuml\nA -> B\n@enduml"}

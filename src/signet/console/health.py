@@ -16,7 +16,7 @@ from signet.settings.model import Settings
 from signet.system.redaction import SecretRedactor
 from signet.upstream.origin import parse_origin
 
-from .configuration import ConsoleSettings, configured_limits, configured_settings
+from .effective import ConsoleSettings, configured_limits, configured_settings
 from .figures import REFUSALS, HourFigures, tallies_of
 from .health_summary import HealthSummary, summarise
 from .parts import Parts

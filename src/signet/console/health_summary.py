@@ -8,7 +8,7 @@ from typing import Final
 from signet.kernel.relay import ServerState
 from signet.kernel.upstream import CacheState
 
-from .configuration import ConfiguredLimit
+from .effective import ConfiguredLimit
 from .figures import CALLS, REFUSALS, SLICE_S, UPSTREAMS, HourFigures, Tally, Thing
 from .histogram import quantiles_ms
 from .processes import ProcessState

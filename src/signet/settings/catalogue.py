@@ -43,18 +43,6 @@ the module's name has an underscore for a hyphen."""
 DOCUMENT: Final = "openapi:"
 """How the target of an OpenAPI document begins."""
 
-PROVIDERS: Final = {
-    "target": "signet.authoring.target:load_target",
-    "target.forms": "signet.authoring.target:FORMS",
-    "document": "signet.openapi.toolset:open_target",
-    "documents": "signet.openapi.servers_of_file:open_documents",
-    "limits": "signet.operations.limits.table:read_limits",
-    "limits.foreign": "signet.operations.limits.table:names_of_no_toolset",
-    "server.label": "signet.relay.tape:LABEL",
-    "server.secrets": "signet.relay.spec_secrets:secrets_of",
-}
-"""Parts of the rooms above that settings need: each is imported when it is first used."""
-
 _registered: Final[dict[str, Toolset]] = {}
 _loaded: Final[dict[str, list[str]]] = {}
 """The names of the toolsets of each target that was loaded."""
@@ -65,6 +53,8 @@ _targets: Final[dict[str, str]] = {}
 @cache
 def provider(name: str) -> Any:
     """Return a part of a room above by its name in the table."""
+    from signet.features import PROVIDERS
+
     module, _, attribute = PROVIDERS[name].partition(":")
     return getattr(import_module(module), attribute)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from signet.advice import advise
 from signet.kernel.tools import Toolbox
@@ -14,6 +15,7 @@ from signet.settings.usage import UsageError
 if TYPE_CHECKING:
     from signet.kernel.caller import Authenticator
     from signet.operations.access.named_tokens import NamedTokens
+    from signet.operations.access.oauth import OAuth
     from signet.operations.public_url import PublicUrl
     from signet.transports.messages import Request
     from signet.transports.proxies import TrustedProxies
@@ -27,6 +29,10 @@ __all__ = [
     "open_public_url",
     "refuse_open_door",
 ]
+
+SCOPE: Final = re.compile(r"[!#-\[\]-~]{1,200}")
+FOR_CLIENTS: Final = "offline_access"
+"""The scope that a client asks for by itself, and that no resource names (it is about refresh tokens)."""
 
 
 def is_protected(settings: Settings) -> bool:
@@ -62,13 +68,75 @@ def open_authenticator(settings: Settings, warn: Callable[[str], None]) -> Authe
 
 def _open_oauth(settings: Settings, warn: Callable[[str], None]) -> Authenticator:
     """Return who knows the access tokens of an issuer; raise UsageError if a setting cannot be used."""
-    from signet.operations.access.oauth_settings import open_oauth
-
     try:
         is_alone = settings.token is None and settings.tokens_file is None
-        return open_oauth(settings, open_public_url(settings), warn, is_alone=is_alone)
+        return _oauth_of(settings, open_public_url(settings), warn, is_alone=is_alone)
     except ValueError as error:
         raise UsageError(str(error)) from None
+
+
+def _oauth_of(
+    settings: Settings, public_url: PublicUrl | None, warn: Callable[[str], None], *, is_alone: bool = True
+) -> OAuth:
+    """Return the resource server; `warn` is called with what goes wrong later.
+
+    `is_alone` is whether there are no other tokens than those of the issuer, whose names subjects could have.
+
+    Raises:
+        ValueError: a setting cannot be used, or is missing.
+    """
+    from signet.operations.access.issuer import Issuer
+    from signet.operations.access.protected_resource import metadata_url
+
+    issuer = _read("issuer", settings.oauth_issuer or "", with_query=False)
+    place = settings.oauth_jwks_url
+    place = None if place is None else _read("jwks-url", place, with_query=True)
+    audience, scopes = _audience(settings, public_url), _scopes(settings.oauth_scopes)
+    try:
+        import cryptography  # noqa: F401 - PyJWT can be imported without it
+
+        from signet.operations.access.access_token import OAUTH, Expected
+        from signet.operations.access.jwks import Jwks
+        from signet.operations.access.oauth import OAuth, Resource
+    except ImportError:
+        install = advise("extra", install="oauth")
+        raise ValueError(f"--oauth-issuer needs PyJWT and cryptography, which are missing; type: {install}") from None
+
+    where = "" if public_url is None else metadata_url(str(public_url))
+    keys = Jwks(Issuer(issuer, place).fetch_keys, lambda why: warn(f"the keys of {issuer} cannot be fetched: {why}"))
+    return OAuth(Resource(Expected(issuer, audience), scopes, where, "" if is_alone else OAUTH), keys)
+
+
+def _read(name: str, text: str, *, with_query: bool) -> str:
+    from signet.operations.access.issuer import read_url
+
+    try:
+        return read_url(text, with_query=with_query)
+    except ValueError as error:
+        variable = f"SIGNET_OAUTH_{name.replace('-', '_').upper()}"
+        raise ValueError(f"--oauth-{name} ({variable}): {error}") from None
+
+
+def _audience(settings: Settings, public_url: PublicUrl | None) -> str:
+    """Return the audience that a token must name."""
+    if settings.oauth_audience is not None:
+        if not settings.oauth_audience.strip():
+            raise ValueError("--oauth-audience (SIGNET_OAUTH_AUDIENCE) is empty: write what tokens have in 'aud'")
+        return settings.oauth_audience
+    if public_url is None:
+        advice = "write --public-url URL (the audience is that URL with /mcp), or --oauth-audience TEXT"
+        raise ValueError(f"--oauth-issuer needs to know for whom tokens are: {advice}")
+    return f"{public_url}/mcp"
+
+
+def _scopes(text: str) -> tuple[str, ...]:
+    scopes = tuple(dict.fromkeys(text.split()))
+    if not all(map(SCOPE.fullmatch, scopes)):
+        advice = "write scopes separated by blanks, such as tools:call"
+        raise ValueError(f"--oauth-scopes (SIGNET_OAUTH_SCOPES) has a character that no scope has: {advice}")
+    if FOR_CLIENTS in scopes:
+        raise ValueError(f"--oauth-scopes (SIGNET_OAUTH_SCOPES): {FOR_CLIENTS} is for clients to ask for; leave it out")
+    return scopes
 
 
 def _refuse_idle_settings(settings: Settings) -> None:

@@ -16,10 +16,10 @@ from typing import IO, Any, Final
 
 import msgspec
 
-from signet.installation import install_command
 from signet.kernel.errors import Code, Fault
 from signet.settings.usage import UsageError
 from signet.system.files import replacing
+from signet.system.installation import install_command
 
 from .series_query import SeriesPage, SeriesQuery, is_number
 from .shaping import AS_SENT, OutputForm, shape_all

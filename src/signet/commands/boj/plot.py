@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from signet.commands.terminal import on_terminal, say, write
-from signet.installation import install_command
 from signet.kernel.errors import Fault
 from signet.settings.model import Settings
 from signet.settings.usage import UsageError
+from signet.system.installation import install_command
 from signet.system.text import SPACES, printable
 
 from . import CREDIT, SAMPLE_SOURCE

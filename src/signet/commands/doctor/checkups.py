@@ -14,14 +14,6 @@ from typing import Any, Final
 from signet import __version__
 from signet.advice import advise
 from signet.app import JOURNALS, open_toolbox, resolve
-from signet.installation import (
-    DISTRIBUTION,
-    EXTRAS,
-    Origin,
-    find_origin,
-    install_command,
-    missing_modules,
-)
 from signet.kernel.checkup import CONFIGURED, INSTALLED, Check, Finding, note, ok, trouble
 from signet.settings.catalogue import TOOLSETS, find_toolset
 from signet.settings.fields import Given
@@ -30,6 +22,14 @@ from signet.settings.names import PREFIX, known_settings, variable_of
 from signet.settings.reading import read_configuration
 from signet.settings.servers import with_servers_of_file
 from signet.settings.usage import UsageError
+from signet.system.installation import (
+    DISTRIBUTION,
+    EXTRAS,
+    Origin,
+    find_origin,
+    install_command,
+    missing_modules,
+)
 
 from .reach import reach_checks
 from .servers import server_checks

@@ -13,7 +13,7 @@ import pytest
 
 from fresh_environments import build_wheel, environ_of, make_environment
 from processes import PATIENCE_S
-from signet.installation import Origin, install_command, origin_of
+from signet.system.installation import Origin, install_command, origin_of
 
 PIP = f"{sys.executable} -m pip install"
 
