@@ -568,6 +568,23 @@ def test_the_age_of_the_oldest_unwritten_record_is_told_until_it_is_written(
     assert told == [(0, 3.0), (0, 10.0), (3, 0.0), (1, 0.0), (0, 4.0)]
 
 
+def test_each_outage_is_one_warning_and_one_message_when_it_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    journal = JournalWriter(str(tmp_path), Recorder(), told.append)
+    monkeypatch.setattr(journal, "_start", lambda: None)
+    write = LineFile.append
+    for put in (write, _no_space, _no_space, write, write, _no_space):
+        monkeypatch.setattr(LineFile, "append", put)
+        journal.push(Outcome(Call("x", {}, NULL_CONTEXT), None, body=b"{}"), 0.0)
+        journal.flush()
+
+    warning = f"No space left on device: {tmp_path}"
+    assert told == [warning, "it can be written again", warning]
+    assert len(records_in(tmp_path)) == 5
+
+
 def test_a_writer_that_is_closed_has_ended_its_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     journal = JournalWriter(None, Recorder(), pytest.fail, events=Events(records=lambda _: told.append("written")))
