@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from signet.console import spool as module
-from signet.console.spool import SharedSpool, Spool
-from signet.console.spool_folder import spool_folder
+from signet.console.spool import SharedSpool, Spool, spool_folder
 from signet.settings.model import Settings
 
 TELL = """

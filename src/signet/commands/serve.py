@@ -81,7 +81,7 @@ def _spool(settings: Settings) -> AbstractContextManager[Settings]:
     """Return what makes the folder in which several processes tell each other what the console shows."""
     if not settings.console or settings.workers == 1:
         return nullcontext(settings)
-    from signet.console.spool_folder import spool_folder
+    from signet.console.spool import spool_folder
 
     return spool_folder(settings)
 

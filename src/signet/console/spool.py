@@ -13,18 +13,22 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from secrets import token_hex
 from typing import Final
 
+from msgspec.structs import replace
+
+from signet.settings.model import Settings
 from signet.system.files import open_regular
 from signet.system.line_file import LineFile, RotatingFile
 from signet.system.shared_folder import SharedFolder, is_marked, mark
 
-__all__ = ["SharedSpool", "Spool"]
+__all__ = ["SharedSpool", "Spool", "spool_folder"]
 
+PREFIX: Final = "signet-console-"
 PIECE_BYTES: Final = 2_000_000
 """The size above which a process begins another file."""
 PIECES: Final = 2
@@ -149,3 +153,20 @@ class SharedSpool(Spool):
 
     def _list(self) -> list[str]:
         return os.listdir(self._folder.path)
+
+
+@contextmanager
+def spool_folder(settings: Settings) -> Iterator[Settings]:
+    """Make a folder that only this user can read, if several processes serve a console; yield settings that name it.
+
+    It lives until the last of them has ended. Where none can be made, each process shows what it has seen itself.
+    """
+    folder = None
+    if settings.console and settings.workers > 1:
+        with suppress(OSError):
+            folder = SharedFolder.create(PREFIX)
+    try:
+        yield replace(settings, console_dir=folder.path) if folder is not None else settings
+    finally:
+        if folder is not None:
+            folder.remove()
