@@ -26,6 +26,7 @@ def sections(data: bytes) -> list[tuple[str, bytes]]:
 def write_files(folder: Path, files: list[tuple[str, bytes]]) -> None:
     """Empty a folder and write files into it; names that lead elsewhere lose their signs."""
     for path in folder.iterdir():
-        path.unlink()
+        if path.is_file():
+            path.unlink()
     for name, data in files:
         (folder / (name if name.strip(".") else "_")).write_bytes(data)

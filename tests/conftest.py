@@ -74,7 +74,7 @@ SLOW_FILES = (
     "toolsets/test_boj_large.py", "tests/test_oj_mcp.py", "real/test_progress.py", "tests/test_new.py",
     "journal/test_writer.py", "tests/test_waiting.py", "tests/test_diagram_command.py", "sandbox/test_boj.py",
     "tests/test_doctor.py", "operations/test_oauth.py", "journal/test_retention.py", "attack/test_long_form.py",
-    "upstream/test_cassette_folder.py", "tests/test_drop_in_servers.py", "attack/test_pipelining.py",
+    "recording/test_exchanges.py", "tests/test_drop_in_servers.py", "attack/test_pipelining.py",
     "upstream/test_caching.py", "real/test_tool_pages.py", "transports/test_workers.py", "tests/test_tutorial.py",
     "testing/test_cassettes.py", "attack/test_fair_share.py", "transports/test_reader.py", "install/test_json_edit.py",
     "attack/test_time_limits.py", "attack/test_unfinished_bodies.py", "tests/test_example_toolset.py",

@@ -303,12 +303,12 @@ def next_lines(folder: Path) -> list[str]:
     return said(folder, "signet", "new", "weather", "--path", "a place", status=0).splitlines()[1:]
 
 
-@situation("tape.play")
+@situation("recording.play")
 def _(folder: Path) -> Pasted:
     ping = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
-    said(folder, "signet", "wrap", "--record", "a tape", "--", *SERVER, stdin=ping, status=0)
-    text = said(folder, "signet", "replay", "a tape", status=2)
-    return Pasted(text[text.index("signet wrap --replay") :].strip(), ping, says='"result"')
+    said(folder, "signet", "call", "encodePlantUML", "plantumlCode=A", "--record", "a recording", status=0)
+    text = said(folder, "signet", "wrap", "--replay", "a recording", status=2)
+    return Pasted(text[text.index("signet stdio --replay") :].strip(), ping, says='"result"')
 
 
 @situation("token.list")

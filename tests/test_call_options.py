@@ -219,19 +219,14 @@ def test_other_calls_say_nothing_of_standard_input(own: Path, words: tuple[str, 
     assert b"standard input" not in done.stderr
 
 
-@pytest.mark.parametrize("below", ["", "one"])
-def test_a_folder_of_wrap_is_named_with_the_command_that_plays_it(tmp_path: Path, below: str) -> None:
-    tape = tmp_path / "tapes" / below
-    tape.mkdir(parents=True)
-    (tape / "tape.json").write_text('{"format": 1, "server": "s", "source": "", "started": ""}', encoding="utf-8")
-    (tape / "messages.jsonl").touch()
+def test_a_recording_without_servers_is_named_with_the_command_that_plays_it(tmp_path: Path) -> None:
+    recording = str(tmp_path / "rec")
+    assert run("call", "--sandbox", "encodePlantUML", "plantumlCode=A", "--record", recording).returncode == 0
 
-    compared = run("replay", str(tmp_path / "tapes"))
-    replayed = run("call", "shout", "--replay", str(tmp_path / "tapes"))
+    done = run("wrap", "--replay", recording)
 
-    assert [done.returncode for done in (compared, replayed)] == [2, 2]
-    for done in (compared, replayed):
-        assert b"made with 'signet wrap --record'" in done.stderr
-        advice = advised(done, "; play it with: ")
-        assert advice[1:] == ["wrap", "--replay", str(tape)]
-        pasted(advice, tmp_path)
+    assert done.returncode == 2
+    assert b"is a recording without wrapped servers" in done.stderr
+    advice = advised(done, "; play it with: ")
+    assert advice[1:] == ["stdio", "--replay", recording]
+    pasted(advice, tmp_path)

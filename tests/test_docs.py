@@ -162,7 +162,7 @@ REFUSALS = {
     "BOJ_BASE_URL": ("not a url", "the base URL 'not a url' has white space in it"),
     "PLANTUML_SERVER": ("not a url", "the base URL 'not a url' has white space in it"),
     "SIGNET_TOOLSETS": ("nonsense", "there is no toolset 'nonsense'"),
-    "SIGNET_REPLAY": ("/nonexistent", "there is no cassette in /nonexistent"),
+    "SIGNET_REPLAY": ("/nonexistent", "there is no recording in /nonexistent"),
     "SIGNET_LOG": ("a b", "'a b' is not a log directive"),
     "SIGNET_TOKEN": ("t\u00f6ken", "SIGNET_TOKEN: the token has characters that no HTTP header can carry"),
     "SIGNET_TLS_CERT": ("cert.pem", "--tls-cert and --tls-key go together"),

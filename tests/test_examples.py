@@ -150,8 +150,8 @@ def test_the_texts_have_examples() -> None:
 def test_a_command_of_the_readme_or_of_a_help_page_works_on_the_sample_data(
     server: Server, tmp_path: Path, line: str
 ) -> None:
-    if "--replay tape" in line:
-        record = ("call", "--sandbox", "--record", "tape", "encodePlantUML", "plantumlCode=A")
+    if "--replay recording" in line:
+        record = ("call", "--sandbox", "--record", "recording", "encodePlantUML", "plantumlCode=A")
         assert signet_here(tmp_path, *record).returncode == 0
     for name in re.findall(r"@([\w.]+\.(?:json|puml|txt))", line):
         text = json.dumps({"plantumlCode": "A -> B"}) if name.endswith(".json") else "A -> B"
@@ -162,8 +162,8 @@ def test_a_command_of_the_readme_or_of_a_help_page_works_on_the_sample_data(
     if "tools.py" in line or "other.toml" in line:
         (tmp_path / "tools.py").write_text(TOOLS)
         (tmp_path / "other.toml").write_text('toolsets = ["tools.py"]\n')
-    if "--replay tests/cassette" in line:
-        record = ("call", "--toolsets", "tools.py", "--record", "tests/cassette", "add", "a=1", "b=2")
+    if "--replay tests/recording" in line:
+        record = ("call", "--toolsets", "tools.py", "--record", "tests/recording", "add", "a=1", "b=2")
         assert signet_here(tmp_path, *record).returncode == 0
     for name in re.findall(r"[\w/-]*main\.py", line):
         (tmp_path / name).parent.mkdir(exist_ok=True)

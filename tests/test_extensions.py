@@ -13,7 +13,7 @@ from msgspec import Struct
 from signet.kernel.toolset import Toolset, UpstreamSpec
 from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse
 from signet.kernel.waiting import Waiting
-from signet.runs import open_run
+from signet.recording import open_run
 from signet.settings import catalogue
 from signet.settings.fields import setting
 from signet.settings.model import Settings, open_log

@@ -46,21 +46,17 @@ ONLY: Final = {
     ],
     "JSON-RPC heads": [
         "kernel.wire",
-        "relay.tape_messages",
     ],
     "snapshot takers": [
         "mcp.lists",
-        "relay.tape_snapshot",
+        "recording.snapshot_watch",
         "relay.tasks",
     ],
     "recordings": [
-        "relay.tape",
-        "upstream.cassette_folder",
+        "recording.label",
     ],
     "append-only writers": [
-        "relay.tape",
         "system.line_file",
-        "upstream.cassette_folder",
     ],
     "patterns of secrets": [
         "openapi.plan",

@@ -22,10 +22,12 @@ from journals import differences
 from processes import SIGNET, Pipe, piping, run, serving
 from signet.journal.record import VOLATILE
 from signet.journal.retention import FOLDER, LATEST
+from signet.recording.exchanges import ExchangeReader, ExchangeWriter
+from signet.recording.folder import read_recording
+from signet.recording.label import new_label
 from signet.settings.model import Settings
 from signet.settings.usage import UsageError
 from signet.system.recording_redactor import RecordingRedactor
-from signet.upstream.cassette_folder import CassetteManifest, CassetteReader, CassetteWriter
 
 TOKEN = 'tok-5f1d9c77e2"/+é'[:-1]
 """It holds characters that JSON and URLs escape."""
@@ -130,14 +132,14 @@ def records(folder: Path) -> list[dict[str, Any]]:
 
 
 def exchanges(tape: Path) -> dict[Path, dict[str, Any]]:
-    """Return the exchanges of a cassette by their files."""
-    return {path: json.loads(path.read_text()) for path in sorted(tape.glob("?" * 64 + ".*.json"))}
+    """Return the exchanges of a recording by their files."""
+    return {path: json.loads(path.read_text()) for path in sorted((tape / "exchanges").glob("?" * 64 + ".*.json"))}
 
 
 @pytest.fixture(scope="module")
 def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cassette of the judge, to be read only."""
-    folder = tmp_path_factory.mktemp("cassette") / "tape"
+    """A recording of the judge, to be read only."""
+    folder = tmp_path_factory.mktemp("recording") / "tape"
     recorded("oj", folder, OJ_RUN)
     return folder
 
@@ -169,7 +171,7 @@ def test_a_question_about_today_is_replayed_on_any_other_day(tmp_path: Path) -> 
     ]
     then = recorded("oj", tmp_path / "tape", steps)
 
-    moved = "from signet import runs\nruns.utc_today = lambda: '2031-05-05'\n"
+    moved = "import signet.recording as runs\nruns.utc_today = lambda: '2031-05-05'\n"
     program, *rest = command("signet.commands.oj_mcp", "--replay", str(tmp_path / "tape"))[2:]
     with piping(sys.executable, "-c", moved + program, *rest) as pipe:
         now = play(pipe, steps)
@@ -179,7 +181,7 @@ def test_a_question_about_today_is_replayed_on_any_other_day(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_without_the_cassette_the_same_process_could_not_answer(name: str) -> None:
+def test_without_the_recording_the_same_process_could_not_answer(name: str) -> None:
     module, steps = RUNS[name]
     with upstream_of(name) as upstream:
         flags = ("--base-url", upstream.url)
@@ -245,7 +247,7 @@ def test_one_call_is_shown_by_its_id_with_the_answer_that_it_had(tmp_path: Path)
         ]
 
 
-def test_a_cassette_edited_by_hand_shows_a_difference(tmp_path: Path) -> None:
+def test_a_recording_edited_by_hand_shows_a_difference(tmp_path: Path) -> None:
     recorded("oj", tmp_path, OJ_RUN[:2])
     path = next(path for path, exchange in exchanges(tmp_path).items() if exchange["answer"]["status"] == 200)
     path.write_text(path.read_text().replace("Lantern Pairs", "Candle Pairs"))
@@ -381,7 +383,7 @@ def test_a_tool_that_was_not_found_by_its_name_is_not_found_by_its_slug(tmp_path
 
 
 def test_an_exchange_that_does_not_fit_on_the_disk_hides_no_other(tmp_path: Path) -> None:
-    folder = CassetteWriter(str(tmp_path), CassetteManifest("0", {}, {}), lambda _: None)
+    folder = ExchangeWriter(str(tmp_path), new_label(), lambda _: None)
     folder.keep("name", "first", b"one")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -393,7 +395,7 @@ def test_an_exchange_that_does_not_fit_on_the_disk_hides_no_other(tmp_path: Path
         signal.signal(signal.SIGXFSZ, before)
     folder.keep("name", "third", b"two")
 
-    read = CassetteReader(str(tmp_path))
+    read = ExchangeReader(read_recording(str(tmp_path)))
     assert [read.read(file) for _ in range(3) for file in read.next_call("name")] == [b"one", b"two", b"two"]
 
 
@@ -405,7 +407,7 @@ def test_what_was_not_recorded_is_told_with_its_target(tape: Path) -> None:
     assert error == {
         "code": "NOT_RECORDED",
         "canonical_code": "INTERNAL_ERROR",
-        "message": "not recorded: the cassette has no answer to /api/v1/problems/spoj/A%2FB; record it with --record",
+        "message": "not recorded: the recording has no answer to /api/v1/problems/spoj/A%2FB; record it with --record",
     }
 
 
@@ -433,7 +435,7 @@ def test_whether_there_was_a_token_is_remembered(tmp_path: Path, started_with: s
     assert then[0] == ("answer" if started_with == "a token" else "told")
 
 
-def test_no_secret_is_in_any_file_of_a_cassette(tmp_path: Path) -> None:
+def test_no_secret_is_in_any_file_of_a_recording(tmp_path: Path) -> None:
     secrets = {"token": "upstream-1", "cookies": ["upstream-2"], "nested": {"Api-Key": {"x": "upstream-3"}}}
     echo = {**oj_harness.PROBLEM, "content": f"<p>{TOKEN}</p>", "access_token": "upstream-4", **secrets}
     broken = '{"password": "upstream-5", "authorization": "upstream-6'
@@ -558,15 +560,15 @@ def test_a_replay_that_cannot_be_made_says_why(tape: Path, tmp_path: Path) -> No
     broken.write_text(journal.read_text() + "{\n")
     elsewhere.write_text(journal.read_text())
     no_calls.mkdir()
-    (no_calls / "cassette.json").write_bytes((tape / "cassette.json").read_bytes())
+    (no_calls / "recording.json").write_bytes((tape / "recording.json").read_bytes())
     cases = {
         ("replay", str(tmp_path / "none")): "No such file",
-        ("replay", str(broken), "--cassette", str(tape)): f"line {len(OJ_RUN) + 1}",
+        ("replay", str(broken), "--recording", str(tape)): f"line {len(OJ_RUN) + 1}",
         ("replay", str(journal), "--call", "0-0-0"): "has no call 0-0-0",
-        ("replay", str(elsewhere)): "write --cassette DIR",
-        ("replay", str(elsewhere), "--cassette", str(no_calls)): "must have been made with --record",
-        ("replay", str(elsewhere), "--cassette", str(tmp_path / "none")): "there is no cassette",
-        ("stdio", "--replay", str(tmp_path / "none")): "there is no cassette",
+        ("replay", str(elsewhere)): "write --recording DIR",
+        ("replay", str(elsewhere), "--recording", str(no_calls)): "must have been made with --record",
+        ("replay", str(elsewhere), "--recording", str(tmp_path / "none")): "there is no recording",
+        ("stdio", "--replay", str(tmp_path / "none")): "there is no recording",
     }
 
     runs = {case: run_here(*case) for case in cases}

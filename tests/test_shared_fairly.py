@@ -78,7 +78,7 @@ OTHER_LIMITS = {
     "operations/limits/policy.py MAX_PLACES": "what a setting may say",
     "proofs/asking.py MAX_ANSWER_BYTES": "of one answer of a child",
     "relay/opening.py MAX_NOTES": "lines of the log",
-    "relay/tape_index.py MAX_CALLS": "of a tape that is played",
+    "recording/message_index.py MAX_CALLS": "of a recording that is played",
     "transports/heads.py MAX_KEPT_BYTES": "of one head",
     "transports/http_server.py FAILED_AT_ONCE": "after which memory is given back",
     "transports/sessions.py SWEPT_AT_ONCE": "a pause for the event loop",
@@ -209,6 +209,7 @@ def test_limits_that_are_named_like_those_of_shared_things_are_in_a_row() -> Non
         "journal/",
         "operations/",
         "proofs/",
+        "recording/",
         "relay/",
         "transports/",
     )

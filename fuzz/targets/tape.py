@@ -1,4 +1,4 @@
-"""Tapes: recordings of wrapped servers, indexed and played to a client that asks for all that is on them."""
+"""Messages: recordings of wrapped servers, of any version, indexed and played to a client that asks for all of it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from fuzz.odd_values import json_text, json_value, text
 from fuzz.serving import LoopWatch, loop_watched
 from fuzz.target import Run, Target, expect
 from signet.mcp.link import LinkError, Outgoing
-from signet.relay.tape_link import TapeLink
-from signet.relay.tape_messages import head_of
-from signet.relay.tape_reader import TapeReader
+from signet.recording.message_reader import MessageReader
+from signet.recording.playback import PlaybackLink
+from signet.recording.requests import head_of, id_of
 
 __all__ = ["TARGET"]
 
@@ -33,6 +33,8 @@ LABEL = {
     "started": "2026-01-01T00:00:00Z",
     "era": "handshake",
 }
+SERVER = {"source": "x", "started": "2026-01-01T00:00:00Z", "era": "handshake"}
+NEW_LABEL = {"format": 1, "signet": "0.3.0", "toolsets": {}, "settings": {}, "servers": {"played": SERVER}}
 MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
 TOOL = {"name": "echo", "inputSchema": {"type": "object", "properties": {"n": {"maximum": 1e2}}}}
 EXCHANGES: tuple[tuple[str, Any, Any], ...] = (
@@ -60,6 +62,7 @@ WORDS = (
 TOKENS = (
     *tuple(f'"{word}"'.encode() for word in WORDS),
     b"%% tape.json\n",
+    b"%% recording.json\n",
     b"%% messages.jsonl\n",
     b"\n",
     b"\\ud800",
@@ -74,7 +77,7 @@ MAX_ASKED = 20
 TURNS = 400
 UNANSWERED = "notifications/cancelled"
 MAY_STAY_OPEN = "subscriptions/listen"
-"""What has no answer where the tape plays a server that takes it, and an error where it does not."""
+"""What has no answer where the recording plays a server that takes it, and an error where it does not."""
 
 
 def _line(connection: int, direction: str, sequence: int, message: Any) -> dict[str, Any]:
@@ -114,7 +117,8 @@ def _messages(chance: random.Random) -> list[Any]:
 
 
 def _generate(chance: random.Random) -> bytes:
-    label = {**LABEL, "era": chance.choice(("handshake", "modern", "both", ""))}
+    is_old = chance.random() < 0.3
+    label: Any = {**LABEL, "era": chance.choice(("handshake", "modern", "both", ""))} if is_old else {**NEW_LABEL}
     if chance.random() < 0.1:
         label[chance.choice([*label, text(chance)])] = json_value(chance)
     lines = _messages(chance)
@@ -131,7 +135,7 @@ def _generate(chance: random.Random) -> bytes:
     written = "\n".join(json_text(line, chance).replace("\n", " ") for line in lines) + "\n"
     return joined(
         {
-            "tape.json": json_text(label, chance).encode("utf-8", "surrogatepass"),
+            "tape.json" if is_old else "recording.json": json_text(label, chance).encode("utf-8", "surrogatepass"),
             "messages.jsonl": written.encode("utf-8", "surrogatepass"),
         }
     )
@@ -142,18 +146,19 @@ def _seeds() -> list[bytes]:
     return [
         joined(
             {
-                "tape.json": json.dumps(LABEL).encode(),
+                name: json.dumps(label).encode(),
                 "messages.jsonl": b"".join(json.dumps(line).encode() + b"\n" for line in _messages(chance)),
             }
         )
+        for name, label in (("tape.json", LABEL), ("recording.json", NEW_LABEL))
         for _ in range(10)
     ]
 
 
 class _Client:
-    """A client of a tape: it declines what it is asked, and counts what is answered."""
+    """A client of a recording: it declines what it is asked, and counts what is answered."""
 
-    def __init__(self, link: TapeLink) -> None:
+    def __init__(self, link: PlaybackLink) -> None:
         self._link = link
         self.answers: Counter[Any] = Counter()
 
@@ -172,36 +177,38 @@ class _Client:
             self._link.send(Outgoing(msgspec.json.encode(reply)))
 
 
-class _Tapes:
-    """A folder with one tape."""
+class _Folder:
+    """A folder with one recording."""
 
     def __init__(self, folder: Path, watch: LoopWatch) -> None:
         self._folder = folder
         self._watch = watch
+        self._messages = folder / "servers/played"
+        self._messages.mkdir(parents=True)
 
     def run(self, data: bytes) -> None:
-        """Index an input as a tape, and ask for what is on it."""
+        """Index an input as a recording, and ask for what is in it."""
         files = sections(data)
         write_files(self._folder, files)
-        tape = TapeReader(str(self._folder))
+        write_files(self._messages, [one for one in files if one[0] == "messages.jsonl"])
         try:
-            tape.load()
+            messages = MessageReader(str(self._folder))
+            messages.load()
         except LinkError:
             return
         try:
-            tape.snapshot()
-            for name, value in (*tape.calls(), *tape.arguments()):
-                expect(
-                    isinstance(name, str) and isinstance(value, dict), "a call has a tool and an object", name, value
-                )
-            self._watch.run(self._play(tape, [*_asked(dict(files).get("messages.jsonl", b"")), *EXCHANGES[:4]]))
+            messages.snapshot()
+            for call in messages.calls():
+                objects = isinstance(call.arguments, dict) and isinstance(call.result, dict)
+                expect(isinstance(call.tool, str) and objects, "a call has a tool and two objects", call)
+            self._watch.run(self._play(messages, [*_asked(dict(files).get("messages.jsonl", b"")), *EXCHANGES[:4]]))
         except LinkError:
             return
         finally:
-            tape.close()
+            messages.close()
 
-    async def _play(self, tape: TapeReader, asked: list[tuple[str, Any, Any]]) -> None:
-        link = TapeLink(tape)
+    async def _play(self, messages: MessageReader, asked: list[tuple[str, Any, Any]]) -> None:
+        link = PlaybackLink(messages)
         client = _Client(link)
         await link.open(client.receive, lambda _: None)
         for number, (method, params, _) in enumerate(asked[:MAX_ASKED]):
@@ -222,29 +229,35 @@ class _Tapes:
 
 
 def _asked(lines: bytes) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the requests that are on a tape, as another client would send them."""
+    """Yield the recorded requests, as another client would send them."""
     for line in lines.split(b"\n"):
         with contextlib.suppress(ValueError, RecursionError, KeyError, TypeError):
             message = msgspec.json.decode(line)["message"]
             head = head_of(msgspec.json.encode(message))
-            if head.is_request and isinstance(message.get("params"), dict):
-                yield head.method, message["params"], None
+            if head.method and id_of(head) is not None and isinstance(message.get("params"), dict):
+                yield str(head.method), message["params"], None
 
 
 @contextlib.contextmanager
 def _open() -> Iterator[Run]:
     with tempfile.TemporaryDirectory(prefix="signet-fuzz-") as folder, loop_watched() as watch:
-        yield _Tapes(Path(folder), watch).run
+        yield _Folder(Path(folder), watch).run
 
 
 TARGET = Target(
     name="tape",
-    about="tapes: recorded messages of wrapped servers, indexed and played",
+    about="recordings of wrapped servers, of any version: messages, indexed and played",
     open=_open,
     seeds=_seeds,
     generate=_generate,
     tokens=TOKENS,
-    rooms=("relay/tape", "lock/snapshot", "system/canonical_json"),
+    rooms=(
+        "recording/message_reader",
+        "recording/playback",
+        "recording/old_formats",
+        "mcp/snapshot",
+        "system/canonical_json",
+    ),
     per_byte_s=60e-6,
     fresh=150,
 )

@@ -26,7 +26,7 @@ from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import NO_LISTS, Server
 from signet.kernel.tools import Tool, Toolbox, ToolsetRuntime
 from signet.kernel.wire import encode
-from signet.runs import Run, open_run, settings_of_replay
+from signet.recording import Run, open_run, settings_of_replay
 from signet.settings.model import EnabledToolset, Settings, open_log
 from signet.settings.process import MEMORY
 from signet.settings.usage import UsageError
@@ -75,7 +75,7 @@ def resolve(settings: Settings) -> Settings:
     """Return the settings as they will hold: of a recording that is replayed, or with embedded upstreams started.
 
     Raises:
-        UsageError: there is no cassette to replay, or no such toolset.
+        UsageError: there is no recording to replay, or no such toolset.
     """
     if settings.replay:
         return settings_of_replay(settings)

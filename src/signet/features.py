@@ -13,7 +13,6 @@ PROVIDERS: Final = {
     "documents": "signet.openapi.servers_of_file:open_documents",
     "limits": "signet.operations.limits.table:read_limits",
     "limits.foreign": "signet.operations.limits.table:names_of_no_toolset",
-    "server.label": "signet.relay.tape:LABEL",
     "server.secrets": "signet.relay.spec_secrets:secrets_of",
 }
 """What `settings` asks of features: a module and a name in it, by the purpose; imported when first used."""

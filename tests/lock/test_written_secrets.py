@@ -1,4 +1,4 @@
-"""No secret is written into the lock, a tape, the journal or a log: of a command line, a message or standard error."""
+"""No secret is written into lock, recording, journal or log: of a command line, a message or standard error."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_lock_holds_no_secret_of_a_command_line(tmp_path: Path) -> None:
     assert leaks((done.stdout + done.stderr).decode()) == []
 
 
-def test_a_tape_the_journal_and_the_log_hold_no_secret(tmp_path: Path) -> None:
+def test_a_recording_the_journal_and_the_log_hold_no_secret(tmp_path: Path) -> None:
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     calls = [{"name": "echo", "arguments": {"text": text}} for text in SECRETS]
     calls += [{"name": text, "arguments": {}} for text in SECRETS]
@@ -65,8 +65,8 @@ def test_a_tape_the_journal_and_the_log_hold_no_secret(tmp_path: Path) -> None:
     done = signet(tmp_path, "wrap", "--record", "tape", stdin="".join(json.dumps(one) + "\n" for one in said).encode())
 
     files = [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "echo.py"]
-    assert {"tape.json", "messages.jsonl"} < {path.name for path in files}
-    assert any(path.is_relative_to(tmp_path / "runs") for path in files), "there is a journal"
+    assert {"recording.json", "messages.jsonl", "calls.jsonl"} < {path.name for path in files}
+    assert any(path.is_relative_to(tmp_path / "tape/mcp_server") for path in files), "there is a journal"
     assert {path.name: leaks(path.read_text(encoding="utf-8")) for path in files} == {path.name: [] for path in files}
     assert b"server.stderr server=echo line=ready" in done.stderr, "the log has what the server wrote"
     assert leaks(done.stderr.decode()) == []

@@ -22,7 +22,7 @@ from signet.kernel.events import Events
 from signet.kernel.pipeline import Pipeline
 from signet.kernel.protocol import Identity
 from signet.kernel.server import Server
-from signet.runs import open_run
+from signet.recording import open_run
 from signet.settings.model import Settings, open_log
 
 

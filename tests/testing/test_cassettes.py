@@ -109,8 +109,8 @@ def test_all_records_anew_and_none_never(project: Path, bank: BojHarness) -> Non
     missing = run_pytest(project, *one, "--signet-record=none", **env)
     in_ci = run_pytest(project, *one, CI="true", **env)
     run_pytest(project, *one, **env)
-    manifest = project / "cassettes/test_tools/test_one/cassette.json"
-    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "version": "0.0.0"}))
+    manifest = project / "cassettes/test_tools/test_one/recording.json"
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "signet": "0.0.0"}))
     again = run_pytest(project, *one, "--signet-record=all", **env)
 
     for done in (missing, in_ci):
@@ -119,7 +119,7 @@ def test_all_records_anew_and_none_never(project: Path, bank: BojHarness) -> Non
         assert "there is no recording in cassettes/test_tools/test_one" in done.stdout
         assert "pytest --signet-record=once" in done.stdout
     assert counts(again) == {"passed": 1}, again.stdout
-    assert json.loads(manifest.read_text())["version"] != "0.0.0"
+    assert json.loads(manifest.read_text())["signet"] != "0.0.0"
     assert len(bank.targets()) == 2
 
 

@@ -36,7 +36,7 @@ from processes import PATIENCE_S, Pipe
 from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 from signet.kernel.waiting import Waiting
-from signet.runs import LiveRun
+from signet.recording import LiveRun
 from signet.settings.model import Settings, open_log
 from signet.toolsets.boj import BojSettings, interval_s
 from signet.toolsets.boj.tools import may_cache

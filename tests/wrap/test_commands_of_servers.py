@@ -184,7 +184,7 @@ def test_parity_says_what_it_waits_for_before_a_server_has_started(tmp_path: Pat
     assert said == b"signet: reading the tools of sleep\n"
 
 
-def test_the_calls_of_a_tape_are_answered_by_the_tape_through_every_door(tmp_path: Path) -> None:
+def test_the_calls_of_a_recording_are_answered_by_it_through_every_door(tmp_path: Path) -> None:
     """A recorded call of a tool that changes something is safe: the server is not there."""
     with piping(SIGNET, "wrap", "--no-journal", "--record", str(tmp_path / "tape"), "--", *weather(tmp_path)) as pipe:
         for number, name in enumerate(("note", "weather"), 1):

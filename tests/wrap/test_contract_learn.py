@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from commands_in_process import run_here
-from tape_harness import Client, record
+from recorded_links import Client, record
 
 
 async def used(client: Client) -> None:
@@ -84,7 +84,7 @@ def test_a_tool_that_answers_in_words_is_not_learned(tmp_path: Path) -> None:
     assert "contracts = " not in told  # nothing but structured content can be enforced
 
 
-def test_a_tape_without_results_teaches_nothing(tmp_path: Path) -> None:
+def test_a_recording_without_results_teaches_nothing(tmp_path: Path) -> None:
     async def greeted(client: Client) -> None:
         await client.greet()
 
@@ -95,5 +95,5 @@ def test_a_tape_without_results_teaches_nothing(tmp_path: Path) -> None:
     assert "no results of which a schema could be inferred" in told
 
 
-def test_a_folder_that_is_no_tape_is_a_sentence(tmp_path: Path) -> None:
-    assert "is not a tape" in learn(tmp_path, status=2)
+def test_a_folder_without_a_recording_is_a_sentence(tmp_path: Path) -> None:
+    assert "there is no recording in" in learn(tmp_path, status=2)

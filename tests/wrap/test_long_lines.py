@@ -86,7 +86,7 @@ def test_commands_that_ask_a_server_once_say_the_limit() -> None:
     assert len(listed.stdout + called.stdout) < 1000
 
 
-def test_a_tape_holds_the_error_in_place_of_a_result_that_is_too_long(tmp_path: Path) -> None:
+def test_a_recording_holds_the_error_in_place_of_a_result_that_is_too_long(tmp_path: Path) -> None:
     tape = str(tmp_path / "tape")
     with piping(SIGNET, "wrap", *FLAGS, "--record", tape, "--", *COMMAND) as pipe:
         door = StdioDoor(pipe, "")

@@ -154,7 +154,7 @@ class Trial:
             self.compare(f"stdio {era}", era, self.flags(), self.command)
         self.serve("HTTP", self.flags(), self.command)
         tape = str(self.folder / "tape")
-        # A tape is of one era: that of the caller who spoke when it was made.
+        # A recording is of one era: that of the caller who spoke when it was made.
         self.compare("recorded", "handshake", self.flags("--record", tape), self.command)
         replay = self.wrapper.with_flags("--replay", tape)
         for era in ERAS:

@@ -24,10 +24,10 @@ __all__ = ["serve_words", "wrap_words"]
 
 OF_STDIO: Final = ("sandbox", "validation", "call_timeout_s", "replay")
 """The settings of the process that decide what a call answers."""
-OF_WRAP: Final = ("call_timeout_s",)
+OF_WRAP: Final = ("call_timeout_s", "replay")
 DOCUMENT: Final = "openapi:"
-NOT_PASSED_ON: Final = ("--serve", "--record")
-PATH_FLAGS: Final = ("--header-file", "--config", "--replay", "--cwd", "--contracts", "--lock-file")
+NOT_PASSED_ON: Final = ("--serve",)
+PATH_FLAGS: Final = ("--header-file", "--config", "--cwd", "--contracts", "--lock-file")
 LOCK_FILE: Final = "--lock-file"
 
 

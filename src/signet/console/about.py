@@ -34,7 +34,7 @@ class ServerAbout(Shown, frozen=True):
     caller: ConsoleCaller
     keeps_journal: bool
     is_recording: bool
-    """Whether calls are kept with their arguments and results: in a recording, or on the tape of a wrapped server."""
+    """Whether calls are kept with their arguments and results."""
     is_replay: bool
     is_sandbox: bool
     validation: str
@@ -52,7 +52,7 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
             root=parts.root,
             caller=await _caller(parts, visit),
             keeps_journal=settings.keeps_journal,
-            is_recording=bool(settings.record or (settings.wrapping is not None and settings.wrapping.is_recorded)),
+            is_recording=bool(settings.record),
             is_replay=bool(settings.replay),
             is_sandbox=settings.sandbox,
             validation=settings.validation,

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import UNSET, Meta, Raw
 
-from signet.advice import advise
 from signet.journal.record import LoggedCall, logged
 from signet.kernel.caller import CALL_ALL
 from signet.kernel.errors import ACCESS_FAULTS, Code, Fault, insufficient_scope
@@ -36,8 +35,6 @@ AGAIN: Final = "/-/journal/{requestId}/replay"
 STAGES: Final = ("envelope", "access", "input contract", "tool", "output contract")
 FAILING: Final = {"envelope": "envelope", "access": "access", "input": "input contract", "output": "output contract"}
 NOT_RECORDED: Final = "Arguments are not kept: the server does not record. Start it with --record DIR."
-NO_TAPE: Final = "Arguments of a wrapped server are not kept. With --record DIR, all messages are written to a tape."
-ON_TAPE: Final = "Arguments and answer are on the tape that the server records, and are not looked up there."
 NO_JOURNAL: Final = "Arguments are not kept: a recording needs the journal. Start the server without --no-journal."
 NOT_FOUND: Final = "Arguments are not known: the recording has no line of this call."
 NOT_ALLOWED: Final = (
@@ -207,12 +204,7 @@ def _why_not(settings: Settings, call: LoggedCall | None) -> str:
     if call is None:
         if settings.record and not settings.keeps_journal:
             return NO_JOURNAL
-        if settings.wrapping is not None and settings.wrapping.is_recorded and not settings.record:
-            tape = next(spec.record for spec in settings.wrapping.servers if spec.record)
-            return f"{ON_TAPE} {advise('tape.play', here=False, folder=tape)} answers the same calls from it."
-        if settings.record or settings.replay:
-            return NOT_FOUND
-        return NO_TAPE if settings.launch[:1] == ("wrap",) else NOT_RECORDED
+        return NOT_FOUND if settings.record or settings.replay else NOT_RECORDED
     if not isinstance(call.arguments, Raw):
         return AT_THE_DOOR
     return SECRET if REDACTED.encode() in bytes(call.arguments) else ""

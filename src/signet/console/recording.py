@@ -7,10 +7,9 @@ from typing import Final
 
 import msgspec
 
-from signet.journal.record import LoggedCall
+from signet.journal.record import CALLS, LoggedCall
 from signet.kernel.wire import encode
 from signet.system.files import open_regular
-from signet.upstream.cassette_folder import CALLS
 
 __all__ = ["find_call"]
 

@@ -21,13 +21,25 @@ from signet.kernel.schemas import PREFIX
 from signet.kernel.tools import Tool
 from signet.system.redaction import SecretRedactor, redact_secrets
 
-__all__ = ["METHOD", "VOLATILE", "JournalEntry", "JournalRecord", "LoggedCall", "Recorder", "call_lines", "logged"]
+__all__ = [
+    "CALLS",
+    "METHOD",
+    "VOLATILE",
+    "JournalEntry",
+    "JournalRecord",
+    "LoggedCall",
+    "Recorder",
+    "call_lines",
+    "logged",
+]
 
 VOLATILE: Final = ("ts", "traceId", "spanId", "requestId", "durationMs", "transport", "route")
 """The fields in which two records of the same call may differ."""
 
 AGENT: Final = "mcp_server"
 TASK: Final = "06cV2A_mcp_envelope_and_schema_validation_A"  # rule: 5.golden.fixture
+CALLS: Final = "calls.jsonl"
+"""The file of a recording that has the calls, with their arguments and results."""
 METHOD: Final = "mcp.tool.invoke"
 """The logical method of every call; `route` holds the way by which it came."""
 

@@ -38,7 +38,7 @@ class ServerState(msgspec.Struct, frozen=True):
 
     name: str
     source: str
-    """Its command, its address or its tape, without secrets."""
+    """Its command, its address or its recording, without secrets."""
     state: str
     """`running`, `not started` (it is started when it is first needed), `lost` or `failed`."""
     reason: str

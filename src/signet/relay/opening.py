@@ -8,6 +8,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from signet.advice import advise
 from signet.kernel.protocol import Identity
@@ -28,10 +29,9 @@ from .relay import ServerRelay
 from .wrapped_server import Listeners, WrappedServer
 
 if TYPE_CHECKING:
+    from signet.recording.message_reader import MessageReader
+    from signet.recording.message_writer import MessageWriter
     from signet.system.threads import WorkPlaces
-
-    from .tape import TapeWriter
-    from .tape_reader import TapeReader
 
 __all__ = ["ODD_CHARS", "PLAIN_CHARS", "LockError", "open_relay"]
 
@@ -58,7 +58,8 @@ def open_relay(
 
     Raises:
         LockError: there is a lock that cannot be read, or knows no server; or a lock that must be there is not.
-        LinkError: a tape cannot be recorded or replayed.
+        UsageError: a server cannot be recorded, or was not.
+        LinkError: a recording cannot be replayed.
         ValueError: the policy of the lock is none, or learned contracts cannot be read.
     """
     relay = ServerRelay(log)
@@ -71,7 +72,7 @@ def open_relay(
     for spec in _known(wrapping, lock, log, is_alone=not any(toolbox.groups)):
         locked = lock.servers.get(spec.name) if lock is not None else None
         links = _Links(spec, secrets, log, echo_redactor(spec))
-        links.open_tape(locked)
+        links.open_recording(locked)
         server = WrappedServer(spec, links.link, listeners, is_private=wrapping.is_private)
         relay.on_close.append(links.close)
         if locked is not None:
@@ -90,7 +91,7 @@ def _known(wrapping: Wrapping, lock: Lock | None, log: Log, *, is_alone: bool) -
     Raises:
         LockError: it knows none of them, and there is nothing else to serve.
     """
-    specs = list(wrapping.servers)
+    specs = [_recorded_or_played(spec, wrapping) for spec in wrapping.servers]
     if lock is None:
         return specs
     is_required = parse_policy(wrapping.lock).is_required
@@ -108,6 +109,18 @@ def _known(wrapping: Wrapping, lock: Lock | None, log: Log, *, is_alone: bool) -
             advised = _advice("accept", [spec], wrapping, name=spec.name)
             _tell(log, "lock.unpinned", {"server": spec.name, "why": why}, advised)
     return served
+
+
+def _recorded_or_played(spec: ServerSpec, wrapping: Wrapping) -> ServerSpec:
+    """Return a server that is recorded into, or played from, the folder of a recording.
+
+    A server that its own settings play from a recording is played from that one.
+    """
+    if spec.tape or not wrapping.replay:
+        return replace(spec, record="" if spec.tape else wrapping.record)
+    from signet.recording.folder import read_recording
+
+    return replace(spec, tape=read_recording(wrapping.replay).servers[spec.name], command=(), url="")
 
 
 def _as_command(what: str, advised: Mapping[str, str]) -> str:
@@ -190,51 +203,60 @@ def _pin(
 
 
 class _Links(msgspec.Struct):
-    """Makes the links to one server, which share a tape where there is one."""
+    """Makes the links to one server, which share a recording where there is one."""
 
     spec: ServerSpec
     secrets: tuple[str, ...]
     log: Log
     redactor: SecretRedactor | None = None
     """Removes the secrets of the operator from what the server says."""
-    recorded: TapeWriter | None = None
-    replayed: TapeReader | None = None
+    recorded: MessageWriter | None = None
+    replayed: MessageReader | None = None
 
-    def open_tape(self, locked: LockedServer | None) -> None:
-        """Open the tape that is recorded or replayed; say where a replayed one differs from the lock."""
+    def open_recording(self, locked: LockedServer | None) -> None:
+        """Open the recording that is made or replayed, and log where a replayed one differs from the lock.
+
+        Raises:
+            UsageError: it cannot be made.
+            LinkError: it cannot be replayed.
+        """
         if self.spec.tape:
             self._open_replay(locked)
         elif self.spec.record:
-            from .tape import TapeWriter
+            self._open_record()
 
-            log = partial(self.log, server=self.spec.name)
-            self.recorded = TapeWriter(
-                self.spec.record,
-                self.spec,
-                self.secrets,
-                lambda why: log("tape.unwritten", why=why),
-                lambda name: log("tape.redacted", what=name, why=TEXT_REMOVED),
-            )
+    def _open_record(self) -> None:
+        from signet.recording.message_writer import MessageWriter
+
+        from .spec_secrets import secrets_of, shown_source
+
+        spec, log = self.spec, partial(self.log, server=self.spec.name)
+        self.recorded = MessageWriter(
+            spec.record,
+            spec.name,
+            shown_source(spec),
+            secrets=(*self.secrets, *secrets_of(spec)),
+            warn=lambda why: log("record.unwritable", why=why),
+            report=lambda name: log("record.redacted", what=name, why=TEXT_REMOVED),
+        )
 
     def _open_replay(self, locked: LockedServer | None) -> None:
-        from .tape import read_label
-        from .tape_reader import TapeReader
+        from signet.recording.message_reader import MessageReader
 
-        read_label(self.spec.tape)
-        self.replayed = TapeReader(self.spec.tape)
+        self.replayed = MessageReader(self.spec.tape, self.spec.name)
         if locked is not None:
-            from .tape_check import check_tape
+            from signet.recording.lock_check import check_recording
 
-            for what in check_tape(self.replayed, locked.snapshot):
-                self.log("tape.differs", server=self.spec.name, what=what)
+            for what in check_recording(self.replayed, locked.snapshot):
+                self.log("record.differs", server=self.spec.name, what=what)
 
     def link(self) -> Link:
         """Return a new link to the server: its recording, its URL or its command."""
         spec, log = self.spec, partial(self.log, server=self.spec.name)
         if self.replayed is not None:
-            from .tape_link import TapeLink
+            from signet.recording.playback import PlaybackLink
 
-            return TapeLink(self.replayed, self.secrets)
+            return PlaybackLink(self.replayed, self.secrets)
         if spec.url:
             link = http_link(spec, lambda line: log("server.http", what=line))
         else:
@@ -243,12 +265,12 @@ class _Links(msgspec.Struct):
             link = RedactingLink(link, self.redactor)
         if self.recorded is None:
             return link
-        from .recording_link import RecordingLink
+        from signet.recording.message_writer import RecordingLink
 
         return RecordingLink(link, self.recorded)
 
     def close(self) -> None:
-        """Write the rest of the tape."""
-        for tape in (self.recorded, self.replayed):
-            if tape is not None:
-                tape.close()
+        """Write the rest of the recording."""
+        for recording in (self.recorded, self.replayed):
+            if recording is not None:
+                recording.close()

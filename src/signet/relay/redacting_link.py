@@ -1,4 +1,4 @@
-"""A link that redacts: what a server repeats of its operator's secrets reaches neither callers nor the lock nor a tape.
+"""A link that redacts: secrets of the operator that a server repeats reach no caller, lock or recording.
 
     server ── link ── RedactingLink ── RecordingLink ── dialogue
 

@@ -171,7 +171,7 @@ class WrappedServer:
         standing, running = self.standing, [one for one in self.pool.dialogues if not one.is_lost]
         why = standing.why_lost or self.pool.why_not_started
         state = "running" if running else "lost" if standing.why_lost else "failed" if why else "not started"
-        source = shown_source(self.spec) if self.spec.command or self.spec.url else f"the tape {self.spec.tape}"
+        source = shown_source(self.spec) if self.spec.command or self.spec.url else f"the recording {self.spec.tape}"
         reason = "" if running else why
         return ServerState(self.name, source, state, reason, standing.restarts, standing.drift, standing.blocked)
 

@@ -93,7 +93,7 @@ def setting(
         flag: whether `signet` has a flag for it; every setting has an environment variable.
         secret: whether the value must never be written anywhere; None for what the name of the field says.
         in_header: whether the value is sent in an HTTP header, without the blanks at its ends.
-        recorded: whether the value decides which requests reach the upstream, so that a cassette must keep it.
+        recorded: whether the value decides which requests reach the upstream, so that a recording must keep it.
         up_to: a larger limit that is accepted too; values above the field's own limit count as that limit.
     """
     facts: dict[str, Any] = {"metavar": metavar, "default_text": default_text, "flag": flag}

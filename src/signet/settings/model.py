@@ -170,7 +170,7 @@ class Settings(ProcessSettings, frozen=True, kw_only=True, forbid_unknown_fields
         return tuple(dict.fromkeys(value for value in values if value.strip()))
 
     def recorded(self) -> dict[str, Any]:
-        """Return the settings that a cassette keeps, by their flat names."""
+        """Return the settings that a recording keeps, by their flat names."""
         own = {field.name: getattr(self, field.name) for field in process_settings() if field.recorded}
         for toolset in toolsets_with_settings():
             own |= recordable(self._given_to(toolset), recorded_names(toolset))

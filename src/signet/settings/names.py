@@ -113,7 +113,7 @@ def variable_prefixes() -> tuple[str, ...]:
 
 
 def recorded_names(toolset: Toolset) -> list[tuple[str, str]]:
-    """Return the settings of a toolset that a cassette keeps: each one's name and flat name."""
+    """Return the settings of a toolset that a recording keeps: each one's name and flat name."""
     fields = settings_of(toolset.settings)
     # The author of an own toolset does not mark the settings that decide the requests.
     kept = [field.name for field in fields if field.recorded or (toolset.has_services and not field.secret)]

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import msgspec
 
-__all__ = ["RECORDED_SERVERS", "ServerSpec", "Wrapping"]
-
-RECORDED_SERVERS: Final = "servers"
-"""The folder below a recording that has the tapes of its wrapped servers, each in a folder of its own."""
+__all__ = ["ServerSpec", "Wrapping"]
 
 
 class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,9 +24,9 @@ class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Variables beside the allow-list, with values."""
     cwd: str | None = None
     tape: str = ""
-    """Or a recording that is replayed."""
+    """Or the folder of a recording that is replayed."""
     record: str = ""
-    """The folder of the tape that is recorded, if any."""
+    """The folder of the recording that its messages are written into, if any."""
     openapi: str = ""
     """Or an OpenAPI document (a toolset, not a relay)."""
     base_url: str = ""
@@ -66,8 +61,7 @@ class Wrapping(msgspec.Struct, frozen=True, kw_only=True):
     """The names of tools that have limits and are of no toolset: slugs, or names as they are listed."""
     is_private: bool = False
     """Whether there is one client alone, on stdio."""
-
-    @property
-    def is_recorded(self) -> bool:
-        """Whether a tape of a server is recorded."""
-        return any(spec.record for spec in self.servers)
+    record: str = ""
+    """The folder of the recording that is made, if any."""
+    replay: str = ""
+    """The folder of the recording that is replayed, if any."""

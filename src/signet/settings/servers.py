@@ -15,7 +15,7 @@ from signet.system.secret_shapes import is_token
 from .catalogue import provider
 from .file import SERVERS, ConfigurationFile, find_file
 from .model import Settings
-from .server_spec import RECORDED_SERVERS, ServerSpec, Wrapping
+from .server_spec import ServerSpec, Wrapping
 from .usage import UsageError
 from .variables import nearest
 
@@ -252,14 +252,22 @@ def with_servers(settings: Settings, wrapping: Wrapping) -> Settings:
     relayed = tuple(one for one in wrapping.servers if not one.openapi)
     names = [settings.toolsets] if settings.toolsets else []
     names += [one.name for one in wrapping.servers if one.openapi]
-    if settings.record or settings.replay:
-        relayed = tuple(_on_tape(one, settings) for one in relayed)
     if relayed and settings.workers > 1:
         raise UsageError("wrapped servers are served by one process: leave --workers out")
     return replace(
         settings,
         toolsets=",".join(names),
-        wrapping=replace(wrapping, servers=relayed, limited=_limited(settings)) if relayed else None,
+        wrapping=_wrapping(settings, wrapping, relayed) if relayed else None,
+    )
+
+
+def _wrapping(settings: Settings, wrapping: Wrapping, relayed: tuple[ServerSpec, ...]) -> Wrapping:
+    return replace(
+        wrapping,
+        servers=relayed,
+        limited=_limited(settings),
+        record=settings.record or "",
+        replay=settings.replay or "",
     )
 
 
@@ -277,22 +285,3 @@ def with_servers_of_file(settings: Settings, *, is_private: bool) -> Settings:
     if not servers:
         return settings
     return with_servers(settings, Wrapping(servers=servers, prefixed=True, is_private=is_private))
-
-
-def _on_tape(spec: ServerSpec, settings: Settings) -> ServerSpec:
-    """Return a server that is recorded into, or played from, the folder of a recording; a tape of its own is played.
-
-    Raises:
-        UsageError: the recording that is to be played has no such server.
-    """
-    if spec.tape or spec.record:
-        return spec
-    folder = os.path.join(settings.replay or settings.record or "", RECORDED_SERVERS, spec.name)
-    if not settings.replay:
-        return replace(spec, record=folder)
-    if not os.path.lexists(os.path.join(folder, provider("server.label"))):
-        raise UsageError(
-            f"{settings.replay} has no recording of the server '{spec.name}', and a replay does not start it: record "
-            f'it with --record, or name a tape of it with tape = "FOLDER" in [servers.{spec.name}]'
-        )
-    return replace(spec, tape=folder, command=(), url="")

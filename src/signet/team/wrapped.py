@@ -23,8 +23,8 @@ __all__ = ["relay_of"]
 
 WARNED = frozenset({"server.lost", "server.late", "server.not_listed", "server.not_started", "server.schema_unusable",
                     "server.tools_clash", "server.tool_over_budget", "server.unknown_tool", "server.uri_claimed",
-                    "lock.note", "lock.advice", "lock.unpinned", "tape.differs", "tape.redacted",
-                    "tape.unwritten"})  # fmt: skip
+                    "lock.note", "lock.advice", "lock.unpinned", "record.differs", "record.redacted",
+                    "record.unwritable"})  # fmt: skip
 """What is wrong, or changed; the rest is told for those who look."""
 NOISE = frozenset({"server.stray_reply", "server.stray_line", "server.notification_dropped", "server.question_refused",
                    "server.tool_left_out", "server.not_listed"})  # fmt: skip

@@ -10,8 +10,8 @@ import tempfile
 from typing import Final
 
 from signet.advice import advise
+from signet.recording.folder import is_recording
 from signet.settings.usage import UsageError
-from signet.upstream.cassette_folder import LABEL
 
 __all__ = ["Cassette", "place_of_cassette"]
 
@@ -42,7 +42,7 @@ class Cassette:
             mode: `once`, `none` or `all`: when to record.
         """
         self.folder = folder
-        self.is_recording = mode == ALL or not os.path.exists(os.path.join(folder, LABEL))
+        self.is_recording = mode == ALL or not is_recording(folder)
         """Whether the tools reach their upstreams, and what they get is kept."""
         self.is_missing = self.is_recording and mode == NONE
         """Whether there is no recording, and none is to be made: a test that makes no call needs none."""
@@ -81,7 +81,7 @@ class Cassette:
         if not self._scratch:
             return
         # A test that calls nothing has recorded nothing.
-        if keep and os.path.exists(os.path.join(self._scratch, LABEL)):
+        if keep and is_recording(self._scratch):
             shutil.rmtree(self.folder, ignore_errors=True)
             os.replace(self._scratch, self.folder)
         else:

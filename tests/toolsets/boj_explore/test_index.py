@@ -20,7 +20,7 @@ from processes import PATIENCE_S, serving
 from signet.kernel.errors import Fault
 from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
-from signet.runs import open_run
+from signet.recording import open_run
 from signet.settings.model import Settings, open_log
 from signet.system.files import user_cache
 from signet.toolsets.boj.models import MetadataEntry

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from oj_harness import PROBLEM, encoded
 from signet.kernel.errors import Fault
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
-from signet.runs import utc_today
+from signet.recording import utc_today
 from signet.toolsets.oj import api
 from signet.toolsets.oj.models import Fetching, Problem, Resolved, Similar, Status
 from signet.toolsets.oj.render import problem_page

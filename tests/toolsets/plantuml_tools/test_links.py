@@ -93,4 +93,4 @@ def test_a_picture_is_recorded_and_replayed_without_an_engine(tmp_path: Path) ->
         patch.setattr("signet.engines.engine.open_renderers", lambda *_: pytest.fail("an engine was started"))
         assert replay.result("renderPlantUML", plantumlCode=SEQUENCE) == drawn
         assert replay.result("checkPlantUML", plantumlCode="@startuml\nfoo bar\n@enduml") == broken
-    assert json.loads((tmp_path / "tape/cassette.json").read_text())["toolsets"]["plantuml-tools"]["origin"] == "local"
+    assert json.loads((tmp_path / "tape/recording.json").read_text())["toolsets"]["plantuml-tools"]["origin"] == "local"

@@ -66,7 +66,7 @@ The exit status is 0 if all checks hold, with or without warnings, 1 if one fail
 
 examples:
   signet check tools.py
-  signet check tools.py --replay tests/cassette --format junit --output check.xml
+  signet check tools.py --replay tests/recording --format junit --output check.xml
   signet check boj --sandbox
   signet check --call -- uvx mcp-server-time
 """

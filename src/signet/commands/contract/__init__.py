@@ -5,7 +5,7 @@
       └─▶ report       findings → text, JSON, SARIF, JUnit or Markdown
     snapshot           a server of any make → a file with everything that it says
     freeze             a target → its contracts as files, unless they break callers
-    learn              a tape → output schemas that its results keep
+    learn              a recording → output schemas that its results keep
 
 `signet.compatibility` decides; only these modules do I/O.
 """

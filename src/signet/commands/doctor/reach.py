@@ -18,7 +18,8 @@ from signet.kernel.checkup import CONFIGURED, REACHABLE, Check, Finding, note, o
 from signet.kernel.errors import Fault
 from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
-from signet.runs import open_turns, read_manifest_of
+from signet.recording import open_turns
+from signet.recording.folder import read_recording
 from signet.settings.model import EnabledToolset, Settings
 from signet.settings.usage import UsageError
 from signet.team.access import check_access, is_protected, refuse_open_door
@@ -138,7 +139,7 @@ def _folder(path: str, flag: str) -> Finding:
 
 def _replay(folder: str) -> Finding:
     try:
-        read_manifest_of(folder)
+        read_recording(folder)
     except UsageError as error:
         return trouble(str(error))
     return ok(f"answered from the recording in {folder}: nothing is asked for")

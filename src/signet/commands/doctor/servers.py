@@ -11,8 +11,8 @@ from signet.advice import advise
 from signet.kernel.checkup import REACHABLE, Check, Finding, ok, trouble
 from signet.mcp.link import LinkError
 from signet.mcp.snapshot import Snapshot
+from signet.recording.message_reader import MessageReader
 from signet.relay.server_snapshot import SnapshotError, take_snapshot
-from signet.relay.tape_reader import TapeReader
 from signet.settings.model import Settings
 from signet.settings.server_spec import ServerSpec
 from signet.settings.servers import servers_of
@@ -45,11 +45,10 @@ def read_server(spec: ServerSpec, timeout_s: float) -> Snapshot:
     """Return what a server, or the recording of one, says about itself; raise SnapshotError if it cannot be read."""
     if not spec.tape:
         return take_snapshot(spec, timeout_s)
-    tape = TapeReader(spec.tape)
     try:
-        tape.load()
-        return tape.snapshot()
+        recorded = MessageReader(spec.tape, spec.name)
+        recorded.load()
     except LinkError as error:
         raise SnapshotError(str(error)) from None
-    finally:
-        tape.close()
+    recorded.close()
+    return recorded.snapshot()

@@ -126,7 +126,7 @@ def wrapping_words(words: list[str], *, project: bool) -> list[str]:
     from signet.commands.launching import wrap_words
 
     args = _parsed(words)
-    if not (args.command or args.url or args.client_file or args.tape or args.openapi):
+    if not (args.command or args.url or args.client_file or args.replay or args.openapi):
         raise UsageError("which server? write it behind 'wrap', such as: -- wrap -- npx -y some-server")
     served = words if project else wrap_words(args, for_display=False)
     return [_writable(word) for word in (*_program(project=project), *served)]
@@ -237,7 +237,7 @@ def _name_of_server(words: list[str]) -> str:
     from signet.commands.wrap.command import name_of_server
 
     args = _parsed(words)
-    return DEFAULT_NAME if args.client_file else name_of_server(args)
+    return DEFAULT_NAME if args.client_file else name_of_server(args) or DEFAULT_NAME
 
 
 def words_of(entry: Any) -> list[str]:

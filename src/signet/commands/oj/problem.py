@@ -11,7 +11,7 @@ from msgspec import Struct
 from signet.app import resolve
 from signet.kernel.errors import Code, Fault
 from signet.kernel.upstream import Upstream, UpstreamRequest
-from signet.runs import open_run
+from signet.recording import open_run
 from signet.settings.catalogue import find_toolset
 from signet.settings.model import Settings, open_log
 from signet.system.files import user_cache

@@ -37,9 +37,9 @@ PROGRESS_S: Final = 5.0
 CHECK_MARK: Final = "✓"
 ASCII_CHECK_MARK: Final = "ok"
 
-TAPE_TEXT: Final = """calls to run: those of a tape of 'signet wrap --record'; the server behind -- answers those of
-    tools that only read, and without one the tape itself answers all"""
-TAPE_SERVER: Final = "tape"
+RECORDING_TEXT: Final = """calls to run: those of a recorded server; the server behind -- answers those of tools that
+    only read, and without one the recording itself answers all"""
+RECORDED_SERVER: Final = "recorded"
 EPILOG: Final = """\
 A corpus is a file with one JSON object per line: {"name": its row in the table, "tool": the tool's name,
 "arguments": {…}, "order": [faults that the sandbox injects into this call]}. The built-in corpus covers every tool and
@@ -51,7 +51,7 @@ examples:
   signet parity --toolsets plantuml --json
   signet parity --corpus calls.jsonl
   signet parity -- uvx mcp-server-time
-  signet parity --tape tape
+  signet parity --recording recording
 """
 
 
@@ -63,7 +63,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--toolsets", metavar="A,B", default="", help="toolsets to run, separated by commas (default: all)"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--tape", metavar="TAPE", help=TAPE_TEXT)
+    parser.add_argument("--recording", "--tape", metavar="DIR", help=RECORDING_TEXT)
     parser.add_argument("--config", metavar="FILE", help="run the read-only tools of the servers of this signet.toml")
     parser.usage = "signet parity [options]"
     add_server_command(parser)
@@ -72,7 +72,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     """Run the corpus and print the report."""
-    if args.server_command or args.tape or args.config:
+    if args.server_command or args.recording or args.config:
         return _run_servers(args)
     toolsets = load_toolsets(args.toolsets or ",".join(TOOLSETS))
     calls = read_corpus(args.corpus) if args.corpus is not None else built_in(toolsets)
@@ -85,8 +85,8 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _run_servers(args: argparse.Namespace) -> int:
-    """Run the calls of a tape, or made-up ones of tools that only read, on wrapped servers."""
-    from .servers import calls_of_tape, made_up_calls, run_servers, tools_of
+    """Run the calls of a recording, or made-up ones of tools that only read, on wrapped servers."""
+    from .servers import calls_of_recording, made_up_calls, run_servers, tools_of
 
     if args.corpus or args.toolsets:
         raise UsageError("--corpus and --toolsets are for toolsets: leave them out, or leave the server out")
@@ -96,15 +96,21 @@ def _run_servers(args: argparse.Namespace) -> int:
     for spec in specs:
         say(f"reading the tools of {spec.name}")
         listed = tools_of(spec)
-        calls += calls_of_tape(args.tape, listed, reads_only=not spec.tape) if args.tape else made_up_calls(listed)
+        calls += (
+            calls_of_recording(args.recording, listed, reads_only=not spec.tape)
+            if args.recording
+            else made_up_calls(listed)
+        )
     if not calls:
-        raise UsageError("there is nothing to call: no tool says that it only reads; a --tape has calls of all tools")
+        raise UsageError(
+            "there is nothing to call: no tool says that it only reads; a --recording has calls of all tools"
+        )
     with _progress(len(calls)) as on_progress:
         return _show(run_servers(calls, specs, on_progress), args)
 
 
 def _specs(args: argparse.Namespace) -> tuple[ServerSpec, ...]:
-    """Return the servers to call: that behind `--`, those of a file, or that of the tape itself."""
+    """Return the servers to call: that behind `--`, those of a file, or that of the recording itself."""
     from signet.commands.wrapped import spec_of
     from signet.settings.file import find_file
     from signet.settings.server_spec import ServerSpec
@@ -114,7 +120,7 @@ def _specs(args: argparse.Namespace) -> tuple[ServerSpec, ...]:
     if spec is not None:
         return (spec,)
     if args.config is None:
-        return (ServerSpec(name=TAPE_SERVER, tape=args.tape),)
+        return (ServerSpec(name=RECORDED_SERVER, tape=args.recording),)
     file = find_file(os.environ, {"config": args.config})
     specs = tuple(one for one in read_servers(file, os.environ) if not one.openapi) if file is not None else ()
     if not specs:

@@ -15,18 +15,19 @@ from signet.commands.doctor.servers import read_server
 from signet.kernel.schemas import schema_of
 from signet.mcp.link import LinkError
 from signet.proofs.examples import example_of
+from signet.recording.message_reader import MessageReader
 from signet.relay.listing import Listed, Terms, list_tools
 from signet.relay.server_snapshot import SnapshotError
-from signet.relay.tape_reader import TapeReader
 from signet.settings.names import PREFIX
 from signet.settings.server_spec import ServerSpec
 from signet.settings.usage import UsageError
+from signet.system.canonical_json import comparable
 
 from .corpus import CorpusCall
 from .engine import ProgressCallback, run_corpus
 from .report import ParityReport
 
-__all__ = ["calls_of_tape", "made_up_calls", "run_servers", "tools_of"]
+__all__ = ["calls_of_recording", "made_up_calls", "run_servers", "tools_of"]
 
 LIST_S: Final = 60.0
 
@@ -60,22 +61,28 @@ def made_up_calls(listed: Iterable[Listed]) -> Iterator[CorpusCall]:
                 yield CorpusCall(one.tool.name, one.tool.name, one.tool.slug, arguments)
 
 
-def calls_of_tape(folder: str, listed: Sequence[Listed], *, reads_only: bool) -> Iterator[CorpusCall]:
-    """Yield the calls of a tape, or of those the ones of tools that only read; raise UsageError if it is unreadable."""
+def calls_of_recording(folder: str, listed: Sequence[Listed], *, reads_only: bool) -> Iterator[CorpusCall]:
+    """Yield the calls of a recorded server, equal ones once, or those of its tools that only read.
+
+    Raises:
+        UsageError: the recording cannot be read.
+    """
     known = {one.own_name: one.tool for one in listed}
     counts: dict[str, int] = {}
-    tape = TapeReader(folder)
+    seen: set[tuple[str, bytes]] = set()
     try:
-        tape.load()
-        for name, arguments in tape.arguments():
-            tool = known.get(name)
-            if tool is not None and (tool.annotations.get("readOnlyHint") or not reads_only):
-                counts[name] = counts.get(name, 0) + 1
-                yield CorpusCall(f"{tool.name}, call {counts[name]}", tool.name, tool.slug, arguments)
+        recorded = MessageReader(folder)
+        recorded.load()
+        for call in recorded.calls():
+            tool, key = known.get(call.tool), (call.tool, comparable(call.arguments))
+            if tool is None or key in seen or (reads_only and not tool.annotations.get("readOnlyHint")):
+                continue
+            seen.add(key)
+            counts[call.tool] = counts.get(call.tool, 0) + 1
+            yield CorpusCall(f"{tool.name}, call {counts[call.tool]}", tool.name, tool.slug, call.arguments)
+        recorded.close()
     except LinkError as error:
         raise UsageError(str(error)) from None
-    finally:
-        tape.close()
 
 
 def _table(spec: ServerSpec, folder: str) -> str:

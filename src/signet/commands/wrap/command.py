@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FLAGS", "add", "name_of_server"]
 
+EMPTY: Final = ServerSpec(name="")
 MODES: Final = ("enforce", "shadow", "relax", "off")
 DEFAULTS: Final = {"log": "warn,server=info", "call_timeout_s": 600.0}
 """The defaults of this command: what servers write to standard error is shown, and calls have time."""
@@ -34,8 +35,8 @@ examples:
   signet wrap --serve --port 8080 -- uvx mcp-server-time
   signet wrap --url https://example.com/mcp --header-file headers.txt
   signet wrap --config .mcp.json --serve
-  signet wrap --record tape -- node server.js
-  signet wrap --replay tape
+  signet wrap --record recording -- node server.js
+  signet wrap --replay recording
 """
 
 VALIDATION: Final = """what to do with a value that breaks its contract: enforce (refuse it), shadow (record it), relax
@@ -49,7 +50,6 @@ FLAGS: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
         "serve all servers of a client's own file (mcp.json); names begin with the server's name",
         {"metavar": "FILE", "dest": "client_file"},
     ),
-    ("--replay", "answer from a recording, without the server", {"metavar": "TAPE", "dest": "tape"}),
     ("--openapi", "serve the operations of an OpenAPI document as tools", {"metavar": "FILE|URL"}),
     (
         "--include",
@@ -94,7 +94,6 @@ FLAGS: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
     off (default: text=note)""",
         {"metavar": "POLICY", "default": "text=note"},
     ),
-    ("--record", "record all that is said with the server in this folder", {"metavar": "TAPE", "dest": "tape_record"}),
     (
         "--contracts",
         "output schemas for tools that state none, as 'signet contract learn --out' writes them",
@@ -117,8 +116,10 @@ def add(parser: Parser) -> None:
         parser.add_argument(flag, help=text, **facts)
     served = ("port", "host", "token", "allowed_hosts", "tls_cert", "tls_key", "connections_per_address", "quiet")
     add_settings(parser, *served, *SERVE_FLAGS, *CALL_FLAGS)
-    text = "folder of the journal (default: runs)"
-    add_settings(parser, "log_dir", "journal", "call_timeout_s", "log", defaults=DEFAULTS, log_dir=text)
+    text = "folder of the journal (default: runs, or the --record folder)"
+    add_settings(
+        parser, "record", "replay", "log_dir", "journal", "call_timeout_s", "log", defaults=DEFAULTS, log_dir=text
+    )
     parser.set_defaults(run=_run)
 
 
@@ -140,19 +141,19 @@ def _run(args: argparse.Namespace) -> int:
 
 def _settings(args: argparse.Namespace) -> Settings:
     """Return the settings of the command; raise UsageError if they name no server, or more than one."""
-    from signet.app import JOURNALS
+    from signet.app import JOURNALS, resolve
     from signet.openapi.servers_of_file import open_documents
     from signet.settings.reading import read_settings
     from signet.settings.servers import with_servers
 
-    servers = _recorded(_servers(args), args.tape_record)
+    servers, prefixed = _servers(args)
     open_documents(servers, os.environ)
     flags = flags_of(args)
     named = [one.name for one in servers if not one.openapi]
     settings = read_settings(os.environ, flags, defaults={"log_dir": JOURNALS, **DEFAULTS}, servers=named)
     wrapping = Wrapping(
         servers=servers,
-        prefixed=bool(args.client_file) or len(servers) > 1,
+        prefixed=prefixed,
         lock_file=args.lock_file or LOCK_FILE,
         lock_is_named=args.lock_file is not None,
         lock=args.lock,
@@ -162,16 +163,13 @@ def _settings(args: argparse.Namespace) -> Settings:
         from signet.commands.launching import wrap_words
 
         settings = replace(settings, launch=wrap_words(args, for_display=True))
-    return with_servers(replace(settings, toolsets=""), wrapping)
+    served = with_servers(replace(settings, toolsets=""), wrapping)
+    return resolve(served) if served.replay and served.toolsets else served
 
 
-def _recorded(servers: tuple[ServerSpec, ...], folder: str | None) -> tuple[ServerSpec, ...]:
-    """Return servers that record into a folder, if one is given: several of them each into a folder below."""
-    if not folder:
-        return servers
-    if len(servers) == 1:
-        return (replace(servers[0], record=folder),)
-    return tuple(replace(one, record=os.path.join(folder, one.name)) for one in servers)
+def _replayed(args: argparse.Namespace) -> str:
+    """Return the folder of the recording that is replayed, or an empty text."""
+    return args.replay or os.environ.get("SIGNET_REPLAY", "")
 
 
 def _check_source(args: argparse.Namespace) -> None:
@@ -180,15 +178,14 @@ def _check_source(args: argparse.Namespace) -> None:
         "-- COMMAND": bool(args.command),
         "--url": args.url is not None,
         "--config": args.client_file is not None,
-        "--replay": args.tape is not None,
         "--openapi": args.openapi is not None,
     }
     given = [name for name, is_given in sources.items() if is_given]
-    if len(given) != 1:
+    if len(given) != 1 and (given or not _replayed(args)):
         which = f"{' and '.join(given)} name several" if given else "no server is named"
-        raise UsageError(f"{which}: write one of {', '.join(sources)}; '{advise('wrap.help')}' shows examples")
-    if args.tape is not None and args.tape_record is not None:
-        raise UsageError("--record and --replay exclude each other: a tape is recorded from a server")
+        raise UsageError(
+            f"{which}: write one of {', '.join(sources)}, --replay; '{advise('wrap.help')}' shows examples"
+        )
     if args.header_file is not None and args.url is None:
         raise UsageError("--header-file is for a remote server: write --url beside it")
     for flag, is_given in (("--include", args.include), ("--base-url", args.base_url)):
@@ -196,8 +193,8 @@ def _check_source(args: argparse.Namespace) -> None:
             raise UsageError(f"{flag} is for an OpenAPI document: write --openapi beside it; {NO_NARROWING}")
 
 
-def _servers(args: argparse.Namespace) -> tuple[ServerSpec, ...]:
-    """Return the servers that the command line names."""
+def _servers(args: argparse.Namespace) -> tuple[tuple[ServerSpec, ...], bool]:
+    """Return the servers that the command line names, and whether names of tools begin with those of their servers."""
     _check_source(args)
     common = ServerSpec(
         name=plain_name(args.name) if args.name else "",
@@ -209,7 +206,9 @@ def _servers(args: argparse.Namespace) -> tuple[ServerSpec, ...]:
         cwd=args.cwd,
     )
     if args.client_file is not None:
-        return _of_client_file(args.client_file, common)
+        return _of_client_file(args.client_file, common), True
+    if not (args.command or args.url or args.openapi):
+        return _of_recording(args, common)
     from signet.settings.servers import read_header_file
 
     spec = replace(
@@ -219,32 +218,52 @@ def _servers(args: argparse.Namespace) -> tuple[ServerSpec, ...]:
         url=args.url or "",
         headers=read_header_file(args.header_file) if args.header_file else (),
         header_file=args.header_file or "",
-        tape=args.tape or "",
         openapi=args.openapi or "",
         include=tuple(args.include),
         base_url=args.base_url or "",
     )
-    return (spec,)
+    return (spec,), False
+
+
+def _of_recording(args: argparse.Namespace, common: ServerSpec) -> tuple[tuple[ServerSpec, ...], bool]:
+    """Return the servers of the recording that is replayed, each served as it was recorded unless flags say otherwise.
+
+    Raises:
+        UsageError: there is no recording, or it has no servers.
+    """
+    wrapping = _recorded_wrapping(_replayed(args))
+    chosen = {name: getattr(common, name) for name in ("name", "contracts") if getattr(common, name)}
+    chosen |= {name: getattr(common, name) for name in ("era", "pool") if getattr(common, name) != getattr(EMPTY, name)}
+    chosen |= {"validation": common.validation} if args.modes else {}
+    if len(wrapping.servers) > 1:
+        chosen.pop("name", None)
+    return tuple(replace(one, **chosen) for one in wrapping.servers), wrapping.prefixed
+
+
+def _recorded_wrapping(folder: str) -> Wrapping:
+    from signet.recording import wrapping_of_replay
+    from signet.recording.folder import read_recording
+
+    wrapping = wrapping_of_replay(read_recording(folder))
+    if wrapping is None:
+        play = advise("recording.play", folder=folder)
+        raise UsageError(f"{folder} is a recording without wrapped servers; play it with: {play}")
+    return wrapping
 
 
 def name_of_server(args: argparse.Namespace) -> str:
-    """Return the name of the server of a command line, unless it names several."""
+    """Return the name of the server of a command line; an empty text if it names several."""
     if args.name:
         return plain_name(args.name)
-    if args.tape:
-        from signet.mcp.link import LinkError
-        from signet.relay.tape import read_label
-
-        try:
-            return plain_name(read_label(args.tape).server)
-        except LinkError as error:
-            raise UsageError(str(error)) from None
     if args.openapi:
         from signet.openapi.toolset import name_of
 
         # Its settings have the same names, however it is served.
         return name_of(args.openapi)
-    return default_name(args.command, args.url or "")
+    if args.command or args.url or not _replayed(args):
+        return default_name(args.command, args.url or "")
+    servers = _recorded_wrapping(_replayed(args)).servers
+    return plain_name(servers[0].name) if len(servers) == 1 else ""
 
 
 def _of_client_file(path: str, common: ServerSpec) -> tuple[ServerSpec, ...]:
