@@ -271,7 +271,7 @@ class _SettingFlags(NamedTuple):
             if (field := find_setting(name)) is not None:
                 field = field._replace(default=self.defaults[name]) if name in self.defaults else field
                 flag = "--" + "no-" * (field.default is True) + name.removeprefix(self.prefix).replace("_", "-")
-                if flag not in self.command.made and (given is None or flag in given):
+                if flag not in self.command.made:
                     self.command.made.add(flag)
                     self._add(flag, name, field)
 
