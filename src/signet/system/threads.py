@@ -24,7 +24,7 @@ from .shares import Shares
 if TYPE_CHECKING:
     from .piped_process import KillHandle
 
-__all__ = ["BusyError", "FairExecutor", "Job", "WorkPlaces", "WorkThreads"]
+__all__ = ["BusyError", "FairExecutor", "WorkPlaces", "WorkThreads"]
 
 T = TypeVar("T")
 
@@ -38,13 +38,15 @@ class BusyError(Exception):
     """Too many are waiting for a thread, or one has waited too long."""
 
 
-class Job(Future[Any]):
+class _Job(Future[Any]):
     """A function that waits for a thread, and whose share it uses; the future of its result.
 
     It is freed with the last reference, not by the garbage collector: its result may be large.
     """
 
-    def __init__(self, call: Callable[[], Any], holder: str, on_cancelled: Callable[[Job], None] | None = None) -> None:
+    def __init__(
+        self, call: Callable[[], Any], holder: str, on_cancelled: Callable[[_Job], None] | None = None
+    ) -> None:
         super().__init__()
         self.holder = holder
         self._call = call
@@ -84,12 +86,12 @@ class FairExecutor(ThreadPoolExecutor):
         """Take the holder of each function from `holder_now`; what runs outside of a call has none."""
         super().__init__(threads + spare, "signet-work")
         self._holder_now = holder_now
-        self._line: Line[Job] = Line(Shares("threads of offloaded work", threads), spare=spare)
+        self._line: Line[_Job] = Line(Shares("threads of offloaded work", threads), spare=spare)
         self._line_lock = threading.Lock()
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
         """Run a function when it is its holder's turn; return what will be its result."""
-        job = Job(partial(fn, *args, **kwargs), self._holder_now(), self._forget)
+        job = _Job(partial(fn, *args, **kwargs), self._holder_now(), self._forget)
         with self._line_lock:
             self._line.add(job.holder, job)
         try:
@@ -102,7 +104,7 @@ class FairExecutor(ThreadPoolExecutor):
             raise
         return job
 
-    def _forget(self, job: Job) -> None:
+    def _forget(self, job: _Job) -> None:
         with self._line_lock:
             is_dropped = self._line.drop(job.holder, job)
         if is_dropped:
@@ -136,7 +138,7 @@ class WorkThreads:
         self._name = name
         self._count = count
         self._changed = threading.Condition()
-        self._line: Line[Job] = Line(Shares(f"threads of {name}", count), reserves=False)
+        self._line: Line[_Job] = Line(Shares(f"threads of {name}", count), reserves=False)
         self._shares = Shares(f"functions in {name}", count + max_waiting)
         """Those that run, and those that wait."""
         self._made = 0
@@ -147,7 +149,7 @@ class WorkThreads:
         Raises:
             BusyError: too many are waiting.
         """
-        job = Job(partial(copy_context().run, call), holder)
+        job = _Job(partial(copy_context().run, call), holder)
         self._put(job)
         try:
             value: T = await asyncio.wrap_future(job)
@@ -161,7 +163,7 @@ class WorkThreads:
             del job
         return value
 
-    def _put(self, job: Job) -> None:
+    def _put(self, job: _Job) -> None:
         with self._changed:
             if not self._shares.has_room(job.holder):
                 raise BusyError
