@@ -139,6 +139,21 @@ def test_a_link_resolves_to_its_problem(oj: Running, source: str, problem_id: st
     assert resolved == {"source": source, "id": problem_id, "problem": fields}
 
 
+def test_the_search_index_is_built_when_a_search_first_asks_for_it() -> None:
+    entered: list[str] = []
+    sys.setprofile(lambda frame, event, _: entered.append(frame.f_code.co_qualname) if event == "call" else None)
+    sandbox = build_oj()
+    sys.setprofile(None)
+    known = len([name for name in entered if name.startswith("SearchIndex")])
+
+    running, stop = host_in_thread(sandbox)
+    found = [get(running, "/api/v1/similar?q=shortest%20path")["results"] for _ in range(2)]
+    stop()
+
+    assert known == 0
+    assert found[0] == found[1] != []
+
+
 def test_the_samples_cover_what_a_client_must_bear(oj: Running) -> None:
     texts = {key: sample(oj, *key) for key in EVERY}
     content = {problem_id: fields["content"] for (_, problem_id), fields in texts.items()}

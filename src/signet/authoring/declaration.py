@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar, overload
 import msgspec
 
 from signet.kernel.tools import MAX_RESULT_BYTES
-from signet.kernel.toolset import NoSettings, Toolset
+from signet.kernel.toolset import NoSettings
 
 __all__ = ["LISTED", "MARK", "ToolDeclaration", "ToolsetDeclaration", "declared", "tool"]
 
@@ -144,7 +144,3 @@ def declared(value: object) -> ToolDeclaration | None:
     """Return the declaration of a tool's function, or None for anything else."""
     found = getattr(value, MARK, None)
     return found if isinstance(found, ToolDeclaration) else None
-
-
-ToolsetLike = ToolsetDeclaration | Toolset
-"""What a target may name: a declared toolset, or one that is built by hand."""

@@ -23,7 +23,6 @@ KNOWN_HOST: Final = "json-schema.org"
 MAX_INDEX_CHARS: Final = 8
 ANY_NAME: Final = ("", ".", "..")
 """The ends of a URI that tell nothing about the name of a schema."""
-DEFINITIONS: Final = ("$defs", "definitions")
 
 
 class References:

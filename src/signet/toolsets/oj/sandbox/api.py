@@ -6,6 +6,7 @@ import hmac
 import re
 from collections.abc import Callable
 from datetime import UTC, date, timedelta, timezone
+from functools import cached_property
 from http import HTTPStatus
 from math import isfinite, nan
 from typing import Any, Final
@@ -114,7 +115,6 @@ class OjSandboxApi:
 
     def __init__(self, store: ProblemStore, token: str | None = None, clock: Clock = utc_now) -> None:
         self._store = store
-        self._search = SearchIndex(store.entries)
         self._calendar = DailyCalendar(store.of("leetcode"), clock)
         self._token = token
         routes: dict[str, Callable[..., SandboxResponse]] = {
@@ -127,6 +127,11 @@ class OjSandboxApi:
             "/api/v1/resolve/(.+)": self._resolve,
         }
         self._routes = [(re.compile(path), answer) for path, answer in routes.items()]
+
+    @cached_property
+    def _search(self) -> SearchIndex:
+        """The index, built when a search first asks for it: it takes longer than the rest of a start."""
+        return SearchIndex(self._store.entries)
 
     def __call__(self, request: SandboxRequest) -> SandboxResponse:
         """Return the response to a request."""
