@@ -14,7 +14,7 @@ import msgspec
 
 from fuzz.odd_values import json_text, json_value, text
 from fuzz.target import Run, Target, expect
-from signet.journal.reading import Follower, JournalLine, last_lines, merged
+from signet.journal.reading import JournalFollower, JournalLine, last_lines, merged
 from signet.journal.record import JournalEntry, Recorder, call_lines
 from signet.kernel.errors import Code, Fault
 from signet.kernel.outcome import Call, Door
@@ -80,7 +80,7 @@ def _read_files(folder: Path, data: bytes) -> None:
     """Read a file, and the same in two files, in every way that there is."""
     path = folder / TEXT_FILE
     path.write_bytes(b"")
-    follower = Follower(str(folder))
+    follower = JournalFollower(str(folder))
     half = len(data) // 2
     followed = []
     for part in (data[:half], data[half:]):

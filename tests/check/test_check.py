@@ -18,7 +18,7 @@ from commands_in_process import signet_here
 from processes import FIRST_AND_LAST_DOOR, SIGNET, clean_env
 from signet.commands.check import command as check_command
 from signet.commands.check.report import as_text
-from signet.commands.check.result import CheckReport, CheckResult, State
+from signet.commands.check.result import CheckReport, CheckResult, CheckState
 from signet.commands.parity import engine
 from signet.settings.catalogue import find_toolset
 from terminals import Screen
@@ -643,7 +643,7 @@ def test_a_terminated_check_leaves_no_process_behind(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("count", "words"), [(1, "1 warning;"), (2, "2 warnings;")])
 def test_the_report_begins_with_its_first_result_and_ends_with_counts(count: int, words: str) -> None:
-    results = [CheckResult("tools", "tools.add", "client", State.WARNING, "say more")] * count
+    results = [CheckResult("tools", "tools.add", "client", CheckState.WARNING, "say more")] * count
 
     shown = as_text(CheckReport(["tools.py"], results, is_strict=False)).splitlines()
 

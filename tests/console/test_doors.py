@@ -14,7 +14,7 @@ import pytest
 from processes import Server, run, serving, serving_limited
 from signet.app import build_server
 from signet.console.doors import CallWanted, Doors
-from signet.console.parts import Parts
+from signet.console.parts import ConsoleContext
 from signet.console.spool import Spool
 from signet.console.twin import Visit
 from signet.kernel.tools import Tool
@@ -81,7 +81,7 @@ def test_an_answer_of_another_time_is_not_laid_at_a_doors_feet(house: House) -> 
 def compare(variant: Any, tool: str, **arguments: Any) -> dict[str, Any]:
     settings = Settings.read({}, {"toolsets": "plantuml", "journal": False})
     built = build_server(settings, variant=variant)
-    doors = Doors(Parts(settings, built, Spool()))
+    doors = Doors(ConsoleContext(settings, built, Spool()))
     body = msgspec.json.encode({"tool": tool, "arguments": arguments})
     request = Request("POST", "/-/doors", Headers((), ()), body=body)
 

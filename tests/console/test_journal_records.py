@@ -12,7 +12,7 @@ import pytest
 from console.journal_calls import DIAGRAM, encode, listed, wait_until, write_tools
 from console.test_journal import assert_shape
 from processes import Reply, Server, run, serving
-from signet.console.comparing import MAX_DIFFERENCES, Difference, differences
+from signet.console.comparing import MAX_DIFFERENCES, ComparedValue, differences
 from signet.console.recording import PIECE_BYTES, find_call
 from signet.door_messages import differences as of_doors
 
@@ -276,13 +276,13 @@ def test_paths_are_written_for_differences_alone_and_cut(compare: Any) -> None:
     assert compare({name: many}, {name: {**many}}) == []
     assert Key.written == 0
     [found] = compare({name: many}, {name: {**many, "7": 2}})
-    path = found.path if isinstance(found, Difference) else found[0]
+    path = found.path if isinstance(found, ComparedValue) else found[0]
     assert path.strip("/") in {"k" * 200 + "….7", "k" * 200 + "…/7"}
     deep, other = 1, 2
     for _ in range(300):
         deep, other = {"n" * 100: deep}, {"n" * 100: other}  # type: ignore[assignment]
     [found] = compare(deep, other)
-    path = found.path if isinstance(found, Difference) else found[0]
+    path = found.path if isinstance(found, ComparedValue) else found[0]
     assert 2000 < len(path) < 2500
     assert path[-1] == "…"
 

@@ -15,7 +15,7 @@ from console.journal_calls import DIAGRAM, wait_until
 from processes import PATIENCE_S, Reply, Server, run, serving
 from signet.app import build_server
 from signet.console.console import VIEWS
-from signet.console.parts import Parts
+from signet.console.parts import ConsoleContext
 from signet.console.spool import Spool
 from signet.console.twin import Twin
 from signet.settings.reading import read_settings
@@ -116,7 +116,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 def built() -> list[Twin]:
     """Return the twins that the code has."""
     settings = read_settings({"sandbox": True}, {})
-    parts = Parts(settings, build_server(settings), Spool())
+    parts = ConsoleContext(settings, build_server(settings), Spool())
     return [twin for view in VIEWS for twin in view.twins(parts)]
 
 

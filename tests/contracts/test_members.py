@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from signet.compatibility.contract_set import Terms, compare_tools
+from signet.compatibility.contract_set import ContractTerms, compare_tools
 from signet.compatibility.members import changed_members
 
 INTEGER = {"type": "integer"}
@@ -51,7 +51,7 @@ def test_every_default_that_is_another_is_named() -> None:
     old = taking({name: {"type": "integer", "default": 1} for name in "abcd"})
     new = taking({name: {"type": "integer", "default": 2} for name in "abcd"})
 
-    (finding, _) = compare_tools({"t": Terms(old, output=True)}, {"t": Terms(new, output=True)})
+    (finding, _) = compare_tools({"t": ContractTerms(old, output=True)}, {"t": ContractTerms(new, output=True)})
 
     assert finding.why.count("is another: 1 → 2") == 3
     assert finding.why.endswith("; and 1 more defaults")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from signet.commands.contract.command import read_set
-from signet.compatibility.contract_set import Terms
+from signet.compatibility.contract_set import ContractTerms
 from signet.settings.usage import UsageError
 
 ANY = {"type": "object"}
@@ -88,7 +88,7 @@ def test_sessions_pages_and_event_streams_are_followed() -> None:
     with behaving(behave) as url:
         contracts = read_set(url)
 
-    assert contracts.tools == {"a": Terms(ANY, True), "b": Terms(ANY, ANY)}
+    assert contracts.tools == {"a": ContractTerms(ANY, True), "b": ContractTerms(ANY, ANY)}
     assert seen == [
         ("initialize", None, None),
         ("notifications/initialized", "s1", "2025-06-18"),
@@ -128,7 +128,7 @@ def test_a_stream_may_stay_open_behind_its_answer() -> None:
         return 200, {"content-type": "text/event-stream", "content-length": str(len(event) + 100)}, event
 
     with behaving(behave) as url:
-        assert read_set(url).tools == {"a": Terms(ANY, True)}
+        assert read_set(url).tools == {"a": ContractTerms(ANY, True)}
 
 
 @pytest.mark.parametrize(

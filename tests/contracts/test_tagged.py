@@ -13,7 +13,7 @@ import pytest
 import signet
 from processes import ROOT
 from signet.commands.contract.command import ContractSet, compare, read_set
-from signet.compatibility.contract_set import Terms
+from signet.compatibility.contract_set import ContractTerms
 from signet.settings.catalogue import TOOLSETS, find_toolset
 
 
@@ -61,7 +61,7 @@ def test_a_contract_that_breaks_is_seen() -> None:
     terms = old.tools["oj.get_problem"]
     assert isinstance(terms.input, dict)
     new_input = {**terms.input, "required": [*terms.input["required"], "lang"]}
-    new = ContractSet({**old.tools, "oj.get_problem": Terms(new_input, terms.output)})
+    new = ContractSet({**old.tools, "oj.get_problem": ContractTerms(new_input, terms.output)})
 
     assert breaks_of(old, new) == ['oj.get_problem input: "lang" is a required property']
 

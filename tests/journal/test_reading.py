@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from signet.journal import reading
-from signet.journal.reading import Follower, JournalLine, find_files, last_lines, merged
+from signet.journal.reading import JournalFollower, JournalLine, find_files, last_lines, merged
 
 FOLDER = "mcp_server/envelope_validation"
 
@@ -76,7 +76,7 @@ def test_a_half_written_line_and_one_that_is_no_record_are_left_out(tmp_path: Pa
 )
 def test_a_line_that_cannot_be_decoded_is_left_out_by_all_who_read(tmp_path: Path, broken: bytes) -> None:
     path = journal(tmp_path, "a", 1, b"")
-    follower = Follower(str(tmp_path))
+    follower = JournalFollower(str(tmp_path))
     path.write_bytes(record(1) + broken + record(2))
 
     assert seconds(list(merged([str(path)]))) == [1, 2]
@@ -101,7 +101,7 @@ def test_records_before_a_time_are_not_among_the_last(tmp_path: Path) -> None:
 
 def test_a_follower_sees_what_is_added_once_and_new_files_from_their_start(tmp_path: Path) -> None:
     path = journal(tmp_path, "a", 1, record(1))
-    follower = Follower(str(tmp_path))
+    follower = JournalFollower(str(tmp_path))
 
     assert follower.new_lines() == []
     with path.open("ab") as file:
@@ -116,7 +116,7 @@ def test_a_follower_sees_what_is_added_once_and_new_files_from_their_start(tmp_p
 
 
 def test_a_follower_may_begin_before_there_is_a_journal(tmp_path: Path) -> None:
-    follower = Follower(str(tmp_path / "later"))
+    follower = JournalFollower(str(tmp_path / "later"))
 
     assert follower.new_lines() == []
     journal(tmp_path / "later", "a", 1, record(1))
@@ -124,7 +124,7 @@ def test_a_follower_may_begin_before_there_is_a_journal(tmp_path: Path) -> None:
 
 
 def test_a_follower_passes_over_a_file_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    follower = Follower(str(tmp_path))
+    follower = JournalFollower(str(tmp_path))
     path = journal(tmp_path, "a", 1, record(1))
     monkeypatch.setattr(follower, "_files", lambda: [str(tmp_path / "gone"), str(path)])
 
@@ -152,7 +152,7 @@ def test_a_follower_keeps_a_mebibyte_of_a_line_whose_end_has_not_come(
     tmp_path: Path, size: int, found: list[float]
 ) -> None:
     path = journal(tmp_path, "a", 1, b"")
-    follower = Follower(str(tmp_path))
+    follower = JournalFollower(str(tmp_path))
     long = record(2).rjust(size - 2 + len(record(2)))
 
     for added in (long[:size], long[size:] + record(3)):
@@ -165,7 +165,7 @@ def test_a_follower_keeps_a_mebibyte_of_a_line_whose_end_has_not_come(
 
 def test_a_line_that_lost_its_middle_is_no_record(tmp_path: Path) -> None:
     path = journal(tmp_path, "a", 1, b"")
-    follower = Follower(str(tmp_path))
+    follower = JournalFollower(str(tmp_path))
     start, end = record(2).split(b"{", 1)[0] + b'{"x":"', b'",' + record(2).split(b"{", 1)[1]
 
     for added in (start + b"x" * (2 << 20), end + record(3)):

@@ -16,7 +16,7 @@ from signet.kernel.outcome import Call, Outcome
 from signet.kernel.wire import encode
 from signet.operations.limits.figures import Figures
 from signet.operations.limits.idempotency import IdempotencyGate, _key_of
-from signet.operations.limits.outage import Outage
+from signet.operations.limits.outage import StoreOutage
 from signet.operations.limits.unsaved import UnsavedAnswers
 from signet.operations.store.store import StoreError
 
@@ -32,12 +32,12 @@ class Keyed:
         self.store = Elsewhere(self.clock.store())
         self.figures = Figures()
         self.slept: list[float] = []
-        outage = Outage(self.figures)
+        outage = StoreOutage(self.figures)
         self.gate = IdempotencyGate(self.store, outage, timeout_s, denies=denies, sleep=self._sleep)
 
     def another(self) -> IdempotencyGate:
         """Return the gate of another process that has the same store."""
-        return IdempotencyGate(self.store, Outage(Figures()), 0.0, sleep=self._sleep)
+        return IdempotencyGate(self.store, StoreOutage(Figures()), 0.0, sleep=self._sleep)
 
     async def _sleep(self, seconds: float) -> None:
         self.slept.append(seconds)

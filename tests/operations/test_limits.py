@@ -13,7 +13,7 @@ from signet.kernel.caller import caller_of
 from signet.kernel.errors import Code, Fault
 from signet.operations.limits.figures import Figures
 from signet.operations.limits.gate import LimitGate, words
-from signet.operations.limits.outage import Outage
+from signet.operations.limits.outage import StoreOutage
 from signet.operations.limits.policy import read_policy
 from signet.operations.store.store import Store
 
@@ -29,7 +29,7 @@ class Limited:
         self.lines: Lines = []
         self.elsewhere = Elsewhere(self.clock.store())
         store: Store = self.elsewhere if elsewhere else self.clock.store()
-        outage = Outage(self.figures, lambda event, **facts: self.lines.append((event, facts)))
+        outage = StoreOutage(self.figures, lambda event, **facts: self.lines.append((event, facts)))
         self.gate = LimitGate(read_policy(table, rate_limit), store, self.figures, outage)
 
     def let_in(self, times: int, *, of: str = "odd.fine", **who: Any) -> int:

@@ -14,7 +14,7 @@ from redis_server import RedisServer, redis_server
 from signet.kernel.gate import Entry
 from signet.operations.limits.figures import Figures
 from signet.operations.limits.gate import LimitGate
-from signet.operations.limits.outage import Outage
+from signet.operations.limits.outage import StoreOutage
 from signet.operations.limits.policy import read_policy
 from signet.operations.store import redis_store
 from signet.operations.store.address import parse_address
@@ -261,7 +261,7 @@ class Full(Elsewhere):
 
 def test_where_a_store_takes_no_note_at_all_the_process_counts_by_itself() -> None:
     figures, store = Figures(), Full(Clock().store())
-    gate = LimitGate(read_policy({"rate": "3/h"}), store, figures, Outage(figures))
+    gate = LimitGate(read_policy({"rate": "3/h"}), store, figures, StoreOutage(figures))
 
     async def main() -> list[Entry]:
         return [await entered(gate, call("alice"), tool()) for _ in range(5)]

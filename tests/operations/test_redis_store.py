@@ -27,7 +27,7 @@ from signet.kernel.outcome import Outcome
 from signet.operations.limits.figures import Figures
 from signet.operations.limits.gate import LimitGate
 from signet.operations.limits.idempotency import IdempotencyGate
-from signet.operations.limits.outage import Outage
+from signet.operations.limits.outage import StoreOutage
 from signet.operations.limits.policy import read_policy
 from signet.operations.store import redis_client, redis_store
 from signet.operations.store.address import parse_address
@@ -564,7 +564,7 @@ def test_on_a_cluster_a_limit_that_all_share_holds_beside_others(cluster: list[R
 
     async def act(store: RedisStore) -> None:
         figures = Figures()
-        gate = LimitGate(read_policy(table), store, figures, Outage(figures))
+        gate = LimitGate(read_policy(table), store, figures, StoreOutage(figures))
         for name in ("odd.other", "odd.fine"):
             said = [await entered(gate, call(f"user-{number}"), tool(name)) for number in range(5)]
             assert sum(entry is None for entry in said) == (3 if name == "odd.fine" else 5)
@@ -612,7 +612,7 @@ def test_a_call_that_ends_or_begins_while_the_server_stands_still_is_run_once() 
 
     async def main(redis: RedisServer) -> None:
         async with opened(redis.url, answer_s=ANSWER_S) as store, opened(redis.url, answer_s=ANSWER_S) as other:
-            here, there = (IdempotencyGate(kept, Outage(Figures()), 5.0) for kept in (store, other))
+            here, there = (IdempotencyGate(kept, StoreOutage(Figures()), 5.0) for kept in (store, other))
             ends = await entered(here, one, of)
             redis.pause()
             try:

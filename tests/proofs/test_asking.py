@@ -13,9 +13,9 @@ import pytest
 
 from processes import PATIENCE_S
 from signet.proofs import asking, changes, examples
-from signet.proofs.asking import AnswerError, Asker, TooHardError, with_asker
+from signet.proofs.asking import AnswerError, TooHardError, WorkerAsker, with_asker
 from signet.proofs.changes import SchemaChanges
-from signet.proofs.kept import Kept
+from signet.proofs.kept import KeptProofs
 from signet.system.places import FairTurns
 from signet.system.threads import BusyError, WorkPlaces
 
@@ -50,7 +50,7 @@ def wait_until_no_more_than(before: set[int]) -> None:
 
 def test_one_child_answers_several_questions_and_ends() -> None:
     before = children()
-    with Asker() as asker:
+    with WorkerAsker() as asker:
         answers = [asker.ask(changes.compared, question({"type": "string", "maxLength": n}), 30) for n in (1, 2)]
         first = children() - before
         answers.append(asker.ask(changes.compared, question({}), 30))
@@ -62,7 +62,7 @@ def test_one_child_answers_several_questions_and_ends() -> None:
 
 def test_a_hard_question_ends_its_child_and_the_next_has_another() -> None:
     before = children()
-    with Asker() as asker:
+    with WorkerAsker() as asker:
         with pytest.raises(TooHardError, match=r"^0.3 s$") as caught:
             asker.ask(changes.compared, question(HARD), 0.3)
         assert caught.value.is_time
@@ -75,19 +75,19 @@ def test_a_hard_question_ends_its_child_and_the_next_has_another() -> None:
 
 
 def test_an_error_in_the_child_is_no_fault_of_the_question() -> None:
-    with Asker() as asker, pytest.raises(AnswerError):
+    with WorkerAsker() as asker, pytest.raises(AnswerError):
         asker.ask(changes.compared, b"no question", 30)
 
 
 def test_a_child_that_does_not_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asking, "LAUNCH", "raise SystemExit(1)")
 
-    with Asker() as asker, pytest.raises(AnswerError, match="does not start"):
+    with WorkerAsker() as asker, pytest.raises(AnswerError, match="does not start"):
         asker.ask(changes.compared, question({}), 30)
 
 
 def test_kept_answers_have_a_bound_in_bytes_and_the_oldest_go() -> None:
-    kept = Kept(10)
+    kept = KeptProofs(10)
     for key in (b"a", b"b"):
         kept.put(key, b"12345")
     kept.get(b"a")
@@ -102,7 +102,7 @@ def test_one_holder_leaves_a_place_and_room_for_others() -> None:
     async def test() -> None:
         places, gate = WorkPlaces(FairTurns("questions", 2, 6, reserves=True), "test"), threading.Event()
 
-        def work(_: Asker) -> str:
+        def work(_: WorkerAsker) -> str:
             gate.wait(PATIENCE_S)
             return "done"
 
@@ -159,7 +159,7 @@ def test_a_hard_change_keeps_no_easy_one_from_its_proof(monkeypatch: pytest.Monk
     pairs = [(TEXT, HARD), (TEXT, {}), ({"maxLength": os.getpid()}, {"maxLength": os.getpid() + 1})]
     assert [found.find(old, new, "input") for old, new in pairs] == [None] * 3
 
-    with Asker() as asker:
+    with WorkerAsker() as asker:
         found.ask(asker)
 
     verdicts = [found.find(old, new, "input") for old, new in pairs]

@@ -31,7 +31,7 @@ from signet.sandbox.hosting import host_in_thread
 from signet.sandbox.server import Running
 from signet.settings.catalogue import find_toolset
 from signet.toolsets.boj.sandbox.api import build
-from signet.toolsets.boj.sandbox.database import FAILING, RESERVED, Catalogue
+from signet.toolsets.boj.sandbox.database import FAILING, RESERVED, SampleCatalogue
 from signet.toolsets.boj.sandbox.messages import MESSAGES
 
 NOW = datetime(2026, 2, 19, 11, 45, 38, 677_000, tzinfo=UTC)
@@ -325,7 +325,7 @@ Volumes of Uncollateralized Overnight Call Transactions,2,1,0,0,0,20170104,20261
 """
 
 
-@pytest.mark.parametrize("db", sorted(Catalogue().names))
+@pytest.mark.parametrize("db", sorted(SampleCatalogue().names))
 def test_a_list_names_the_last_period_that_the_data_have(bank: Running, db: str) -> None:
     rows = ask(bank, METADATA, db=db, lang="en").json()["RESULTSET"]
     row = next((row for row in rows if row["SERIES_CODE"]), None)

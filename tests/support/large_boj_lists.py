@@ -21,7 +21,7 @@ from signet.toolsets.boj.sandbox.api import (
     ResponseFormat,
     metadata_body,
 )
-from signet.toolsets.boj.sandbox.database import Catalogue, SampleDatabase
+from signet.toolsets.boj.sandbox.database import SampleCatalogue, SampleDatabase
 from signet.toolsets.boj.sandbox.query import SampleQuery
 
 SERIES = {"FF_WHOLE": 33_859, "CO_WHOLE": 166_513}
@@ -74,7 +74,7 @@ class GeneratedBytes(bytes):
 
 def with_large_metadata(sandbox: Sandbox) -> Sandbox:
     """Answer a request for a list in its real size with the large body, and let the sandbox answer all others."""
-    co = Catalogue().find("CO")
+    co = SampleCatalogue().find("CO")
 
     def handler(request: SandboxRequest) -> SandboxResponse:
         query = SampleQuery(request.query)

@@ -171,13 +171,13 @@ def main(transport: str, timeout_s: float = TIMEOUT_S) -> None:
         else:
             from signet.transports import slots
             from signet.transports.listening import bind
-            from signet.transports.workers import Service, end_on_signals
+            from signet.transports.workers import WorkerService, end_on_signals
             from signet.transports.workers import serve as serve_web
 
             end_on_signals()
             listener = bind("127.0.0.1", 0)
             print(f"listening on http://127.0.0.1:{listener.getsockname()[1]}", file=sys.stderr, flush=True)
-            serve_web(Service(partial(_web_app, folder, timeout_s), listener, slots.ConnectionLimits()))
+            serve_web(WorkerService(partial(_web_app, folder, timeout_s), listener, slots.ConnectionLimits()))
 
 
 if __name__ == "__main__":

@@ -139,13 +139,13 @@ def serve(folder: str) -> None:
     from signet.transports.guard import Guard
     from signet.transports.listening import bind
     from signet.transports.web_app import App
-    from signet.transports.workers import Service, end_on_signals
+    from signet.transports.workers import WorkerService, end_on_signals
     from signet.transports.workers import serve as serve_web
 
     end_on_signals()
     listener = bind("127.0.0.1", 0)
     print(f"listening on http://127.0.0.1:{listener.getsockname()[1]}", file=sys.stderr, flush=True)
-    serve_web(Service(lambda: App(build(folder), Guard(), {"version": "1"}), listener))
+    serve_web(WorkerService(lambda: App(build(folder), Guard(), {"version": "1"}), listener))
 
 
 if __name__ == "__main__":

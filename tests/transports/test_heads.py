@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from signet.kernel.wire import Headers
-from signet.transports.heads import BadRequestError, Head, check_head, parse_head, response_head
+from signet.transports.heads import BadRequestError, RequestHead, check_head, parse_head, response_head
 from signet.transports.messages import Request, Response
 
 DATE = b"date: now\r\n"
@@ -30,7 +30,7 @@ def test_a_head_becomes_a_request_with_lower_case_names_and_bare_values() -> Non
 def test_a_head_may_have_no_headers_and_empty_lines_before_it() -> None:
     found = parse_head(b"\r\n\r\nGET / HTTP/1.0\r\n\r\n")
 
-    assert found == Head("GET", "/", Headers((), ()), "1.0", keep_alive=False, length=0)
+    assert found == RequestHead("GET", "/", Headers((), ()), "1.0", keep_alive=False, length=0)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import pytest
 from signet.transports import supervisor as supervisors
 from signet.transports.slots import ConnectionLimits
 from signet.transports.supervisor import Supervisor, Worker, _has_said_so
-from signet.transports.workers import Service, run_worker
+from signet.transports.workers import WorkerService, run_worker
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def idle() -> Iterator[Supervisor]:
     """A supervisor with one worker, which only waits to be ended."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         limits = ConnectionLimits(grace_s=100, retire_s=7, head_s=11, body_s=13)
-        service = Service(_no_application, listener, limits, drain_s=1000, call_s=17)
+        service = WorkerService(_no_application, listener, limits, drain_s=1000, call_s=17)
         supervisor = Supervisor(service, 1, run_worker)
         process = get_context("fork").Process(target=signal.pause, daemon=True)
         process.start()

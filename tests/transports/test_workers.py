@@ -17,7 +17,7 @@ from processes import PATIENCE_S, ROOT, clean_env, serving, serving_command
 from signet.transports import supervisor, workers
 from signet.transports.http_server import HttpServer
 from signet.transports.listening import bind
-from signet.transports.workers import Service
+from signet.transports.workers import WorkerService
 
 ODD = (sys.executable, str(ROOT / "tests/support/misbehaving_server.py"), "serve")
 CALL = rpc("tools/call", {"name": "encodePlantUML", "arguments": {"plantumlCode": "A"}})
@@ -41,14 +41,14 @@ def test_one_process_serves_by_itself_and_several_have_a_supervisor(
     told: list[str] = []
 
     class Supervising:
-        def __init__(self, _service: Service, count: int, run: object) -> None:
+        def __init__(self, _service: WorkerService, count: int, run: object) -> None:
             assert run is workers.run_worker
             self.run = lambda: told.append(f"{count} supervised")
 
     monkeypatch.setattr(supervisor, "Supervisor", Supervising)
     monkeypatch.setattr(workers, "_run", lambda _, *numbers: told.append(", ".join(one.name for one in numbers)))
     with bind("127.0.0.1", 0) as listener:
-        workers.serve(Service(lambda: None, listener), count)  # type: ignore[arg-type,return-value]
+        workers.serve(WorkerService(lambda: None, listener), count)  # type: ignore[arg-type,return-value]
 
     assert told == done
 
@@ -84,7 +84,7 @@ def test_a_second_application_is_served_as_long_as_the_first(is_alone: bool) -> 
     beside: Any = None if is_alone else (lambda: Noted("second", is_last=True), second)
     factory: Any = lambda: Noted("first", is_last=is_alone)  # noqa: E731
     ready: Any = Ready()
-    asyncio.run(workers._serve(Service(factory, first, on_start=servers.append, beside=beside), (), ready))
+    asyncio.run(workers._serve(WorkerService(factory, first, on_start=servers.append, beside=beside), (), ready))
     second.close()
 
     between = [] if is_alone else ["second starts"]
@@ -126,7 +126,7 @@ def test_a_tool_that_will_not_end_does_not_keep_the_server() -> None:
 
 ERROR = """
 import asyncio, socket
-from signet.transports.workers import Service, serve
+from signet.transports.workers import WorkerService, serve
 
 class App:
     records_all = False
@@ -144,7 +144,7 @@ def on_start(server):
 def warn(text, error):
     print(f"{text}: {error!r}")
 
-serve(Service(App, socket.create_server(("127.0.0.1", 0)), warn=warn, on_start=on_start))
+serve(WorkerService(App, socket.create_server(("127.0.0.1", 0)), warn=warn, on_start=on_start))
 """
 
 

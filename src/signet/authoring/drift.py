@@ -69,12 +69,12 @@ def changes(toolset: Toolset, frozen: FrozenContracts) -> list[Any]:
     Raises:
         BrokenContractError: a file cannot be used.
     """
-    from signet.compatibility.contract_set import ContractFinding, Terms, compare_tools
+    from signet.compatibility.contract_set import ContractFinding, ContractTerms, compare_tools
 
     derived = {slug: msgspec.json.decode(bundle) for slug, bundle in toolset.bundles().items()}
     slugs = [slug for slug in frozen.bundles if slug in derived or not toolset.is_part]
-    old = {slug: Terms(*read_bundle(frozen.folder, slug, frozen.bundles[slug])) for slug in slugs}
-    new = {slug: Terms(bundle["input"], bundle["output"]) for slug, bundle in derived.items()}
+    old = {slug: ContractTerms(*read_bundle(frozen.folder, slug, frozen.bundles[slug])) for slug in slugs}
+    new = {slug: ContractTerms(bundle["input"], bundle["output"]) for slug, bundle in derived.items()}
     names = [
         ContractFinding(slug, "both", "breaking", f"its name was {was} and is {now}")
         for slug, (was, now) in renamed(toolset, frozen).items()

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from . import json_edit, toml_edit, yaml_edit
 
-__all__ = ["CLIENTS", "EDITORS", "Client", "Launch", "path_of"]
+__all__ = ["CLIENTS", "EDITORS", "AiClient", "Launch", "path_of"]
 
 EDITORS: Final[dict[str, ModuleType]] = {"json": json_edit, "toml": toml_edit, "yaml": yaml_edit}
 """What puts an entry into a file, by the file's syntax."""
@@ -33,7 +33,7 @@ class Launch(Struct, frozen=True):
 Form = Callable[[Launch], dict[str, Any]]
 
 
-class Client(Struct, frozen=True):
+class AiClient(Struct, frozen=True):
     """A client: its file, its keys and the form of its entries."""
 
     title: str
@@ -87,20 +87,20 @@ def _opencode_url(launch: Launch) -> dict[str, Any]:
     return {"type": "remote", "url": launch.url}
 
 
-CLIENTS: Final[dict[str, Client]] = {
-    "claude-desktop": Client(
+CLIENTS: Final[dict[str, AiClient]] = {
+    "claude-desktop": AiClient(
         "Claude Desktop", ("mcpServers",), {"": "{config}/Claude/claude_desktop_config.json"}, _command
     ),
-    "claude-code": Client(
+    "claude-code": AiClient(
         "Claude Code", ("mcpServers",), {"": "{claude}/.claude.json"}, _typed_command, _typed_url, ".mcp.json"
     ),
-    "cursor": Client(
+    "cursor": AiClient(
         "Cursor", ("mcpServers",), {"": "{home}/.cursor/mcp.json"}, _command, _url("url"), ".cursor/mcp.json"
     ),
-    "vscode": Client(
+    "vscode": AiClient(
         "VS Code", ("servers",), {"": "{config}/Code/User/mcp.json"}, _typed_command, _typed_url, ".vscode/mcp.json"
     ),
-    "codex": Client(
+    "codex": AiClient(
         "Codex",
         ("mcp_servers",),
         {"": "{codex}/config.toml"},
@@ -109,7 +109,7 @@ CLIENTS: Final[dict[str, Client]] = {
         ".codex/config.toml",
         syntax="toml",
     ),
-    "gemini": Client(
+    "gemini": AiClient(
         "Gemini CLI",
         ("mcpServers",),
         {"": "{home}/.gemini/settings.json"},
@@ -117,10 +117,10 @@ CLIENTS: Final[dict[str, Client]] = {
         _url("httpUrl"),
         ".gemini/settings.json",
     ),
-    "windsurf": Client(
+    "windsurf": AiClient(
         "Windsurf", ("mcpServers",), {"": "{home}/.codeium/windsurf/mcp_config.json"}, _command, _url("serverUrl")
     ),
-    "zed": Client(
+    "zed": AiClient(
         "Zed",
         ("context_servers",),
         {
@@ -132,7 +132,7 @@ CLIENTS: Final[dict[str, Client]] = {
         _url("url"),
         ".zed/settings.json",
     ),
-    "goose": Client(
+    "goose": AiClient(
         "Goose",
         ("extensions",),
         {"win32": "{config}/Block/goose/config/config.yaml", "": "{xdg}/goose/config.yaml"},
@@ -140,7 +140,7 @@ CLIENTS: Final[dict[str, Client]] = {
         _goose_url,
         syntax="yaml",
     ),
-    "opencode": Client(
+    "opencode": AiClient(
         "opencode",
         ("mcp", "servers"),
         {"": "{xdg}/opencode/opencode.json"},

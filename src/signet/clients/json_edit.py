@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from .json_text import Braces, Member, line_of, newline_of, parse_json, read_braces, tokens
+from .json_text import Braces, JsonMember, line_of, newline_of, parse_json, read_braces, tokens
 
 __all__ = ["drop_entry", "find_entry", "put_entry"]
 
@@ -70,7 +70,7 @@ def _root(text: str) -> int:
     return next(start for kind, start, _ in tokens(text) if kind != "comment")
 
 
-def _locate(text: str, path: Sequence[str]) -> tuple[Braces, Member | None, int] | None:
+def _locate(text: str, path: Sequence[str]) -> tuple[Braces, JsonMember | None, int] | None:
     """Return the innermost object of a path that exists, its member that the path names, and how many keys led there.
 
     Raises:
@@ -126,7 +126,7 @@ def _insert(text: str, braces: Braces, key: str, value: Any) -> str:
     return f"{head}{newline}{indent}{rendered}{rest}"
 
 
-def _drop(text: str, braces: Braces, member: Member) -> str:
+def _drop(text: str, braces: Braces, member: JsonMember) -> str:
     """Cut a member, with the comma that it needed and the blanks before it; comments around it stay."""
     index = braces.members.index(member)
     end = member.end if member.comma is None else member.comma + 1

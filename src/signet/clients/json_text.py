@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-__all__ = ["Braces", "Member", "line_of", "newline_of", "parse_json", "read_braces", "tokens"]
+__all__ = ["Braces", "JsonMember", "line_of", "newline_of", "parse_json", "read_braces", "tokens"]
 
 MAX_DEPTH: Final = 200
 
@@ -29,7 +29,7 @@ UP_TO_BRACKET: Final = re.compile(rf'(?:[^"\[\]{{}}/]++|{STRING}|{COMMENT}|(?!))
 Token = tuple[str, int, int]
 
 
-class Member(NamedTuple):
+class JsonMember(NamedTuple):
     """A member of an object, by its places in the text."""
 
     key: str
@@ -45,7 +45,7 @@ class Braces(NamedTuple):
 
     open: int
     close: int
-    members: list[Member]
+    members: list[JsonMember]
 
 
 class _Number(str):
@@ -117,7 +117,7 @@ def _blanks(text: str) -> list[tuple[int, int]]:
 
 def read_braces(text: str, place: int) -> Braces:
     """Return the object that opens at a place of a text that has been parsed."""
-    members: list[Member] = []
+    members: list[JsonMember] = []
     key: tuple[str, int] | None = None
     end = place + 1
     while (found := TOKEN.match(text, end)) is not None:
@@ -133,7 +133,7 @@ def read_braces(text: str, place: int) -> Braces:
             key = json.loads(found[0]), start
         else:
             end = _end_of_collection(text, end) if mark else end
-            members.append(Member(*key, start, end))
+            members.append(JsonMember(*key, start, end))
             key = None
     raise ValueError(f"line {line_of(text, place)}: an object that does not end")
 

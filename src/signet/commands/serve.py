@@ -32,13 +32,13 @@ from signet.transports.pipes import stdout_kept
 from signet.transports.slots import ConnectionLimits
 from signet.transports.systemd import inherited_socket
 from signet.transports.web_app import App
-from signet.transports.workers import Service, end_on_signals, serve
+from signet.transports.workers import WorkerService, end_on_signals, serve
 
 from .arguments import print_err
 from .metrics import metrics_port, why_not
 from .terminal import OAUTH_TOKEN, paste_lines
 from .tool_lookup import flags_again
-from .tool_page import Page, page_of
+from .tool_page import ToolPage, page_of
 
 __all__ = ["LIMITS", "greet", "open_service", "serve_http"]
 
@@ -86,7 +86,7 @@ def _spool(settings: Settings) -> AbstractContextManager[Settings]:
     return spool_folder(settings)
 
 
-def open_service(settings: Settings, listener: socket | None = None) -> tuple[Service, Toolbox, SchemaRegistry]:
+def open_service(settings: Settings, listener: socket | None = None) -> tuple[WorkerService, Toolbox, SchemaRegistry]:
     """Return what a process serves, on a new socket unless one is given, its tools and their contracts.
 
     Raises:
@@ -104,7 +104,7 @@ def open_service(settings: Settings, listener: socket | None = None) -> tuple[Se
     certificate = _certificate(settings)
     limits = _limits(settings)
     bound = listener or _listen(settings)
-    service = Service(
+    service = WorkerService(
         partial(_start_worker, settings),
         bound,
         limits,
@@ -229,7 +229,7 @@ def _tell(settings: Settings, text: str) -> None:
     open_log(settings).line(INFO, "http", "server.workers", what=text)
 
 
-def greet(settings: Settings, address: Any, tool: Page | None) -> None:
+def greet(settings: Settings, address: Any, tool: ToolPage | None) -> None:
     """Say which address the server listens on and where its page is, with three lines to paste; as JSON, in the log.
 
     The tools of wrapped servers are not known yet.

@@ -15,7 +15,7 @@ from .members import changed_members
 from .open_objects import Schema
 from .verdict import Compare, Side, compare_schemas
 
-__all__ = ["ContractFinding", "Terms", "compare_tools", "is_version", "may_break", "next_breaking", "numbers"]
+__all__ = ["ContractFinding", "ContractTerms", "compare_tools", "is_version", "may_break", "next_breaking", "numbers"]
 
 SIDES: Final[tuple[Side, Side]] = ("input", "output")
 UNCHANGED: Final = "unchanged"
@@ -23,7 +23,7 @@ MAX_EXAMPLE_CHARS: Final = 300
 VERSION: Final = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})")
 
 
-class Terms(msgspec.Struct, frozen=True):
+class ContractTerms(msgspec.Struct, frozen=True):
     """The input and output schemas of one tool; `True` where nothing is promised."""
 
     input: Schema
@@ -58,7 +58,7 @@ class ContractFinding(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def compare_tools(
-    old: Mapping[str, Terms], new: Mapping[str, Terms], compare: Compare = compare_schemas
+    old: Mapping[str, ContractTerms], new: Mapping[str, ContractTerms], compare: Compare = compare_schemas
 ) -> list[ContractFinding]:
     """Compare each tool of two sets; schemas that somebody else wrote want a comparison with limits."""
     findings: list[ContractFinding] = []

@@ -15,7 +15,7 @@ from msgspec import UNSET
 
 from .open_objects import Schema, declared_names, named_parts
 from .scalars import ANYTHING, FORMATS, NAMES, edges, strings_of
-from .values import Check, Values
+from .values import Check, ValueSet
 
 if TYPE_CHECKING:
     from jsonschema_rs import Validator
@@ -62,7 +62,7 @@ def counterexample(
         return all(admits(value) for admits in admitting_checks)
 
     schemas = (admitting[-1], rejecting)
-    made = [value for schema in (*hints, *schemas) for value in Values(schema, check).all()]
+    made = [value for schema in (*hints, *schemas) for value in ValueSet(schema, check).all()]
     seeds = sorted(filter(is_admitted, made), key=_complexity)
     names = _names(schemas)
     parts = _parts(schemas)

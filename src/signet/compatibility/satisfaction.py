@@ -8,7 +8,7 @@ from msgspec import UNSET
 
 from .counterexample import compiled
 from .open_objects import Schema
-from .values import Check, Values
+from .values import Check, ValueSet
 
 __all__ = ["example_of", "is_contradiction"]
 
@@ -24,7 +24,7 @@ def example_of(schema: Schema) -> Any:
             # A part with a reference to another part does not compile alone; the check of the whole decides.
             return lambda _: True
 
-    return next(filter(is_valid, Values(schema, check).all()), UNSET)
+    return next(filter(is_valid, ValueSet(schema, check).all()), UNSET)
 
 
 def is_contradiction(schema: Schema) -> bool:

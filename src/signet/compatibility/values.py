@@ -16,7 +16,7 @@ import msgspec
 from .open_objects import Schema, resolve
 from .scalars import ANYTHING, NAMES, numbers, size, strings
 
-__all__ = ["Check", "Values"]
+__all__ = ["Check", "ValueSet"]
 
 VALUES_PER_PART: Final = 8
 VALUES_OF_ROOT: Final = 400
@@ -32,7 +32,7 @@ MAX_CASE_DEPTH: Final = 12
 Check = Callable[[object], bool]
 
 
-class Values:
+class ValueSet:
     """Makes values for the schemas of one document."""
 
     def __init__(self, root: Schema, compile_check: Callable[[Schema], Check]) -> None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from signet import __version__
 from signet.kernel.errors import Fault
 
-from .parts import Parts
+from .parts import ConsoleContext
 from .twin import Shown, Twin, Visit
 
 __all__ = ["twins"]
@@ -41,7 +41,7 @@ class ServerAbout(Shown, frozen=True):
     workers: int
 
 
-def twins(parts: Parts) -> tuple[Twin, ...]:
+def twins(parts: ConsoleContext) -> tuple[Twin, ...]:
     """Return the twins of the page itself."""
 
     async def about(visit: Visit) -> ServerAbout:
@@ -62,7 +62,7 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
     return (Twin(path="/-/about", summary="Tell which server this is, and who asks", answer=ServerAbout, run=about),)
 
 
-async def _caller(parts: Parts, visit: Visit) -> ConsoleCaller:
+async def _caller(parts: ConsoleContext, visit: Visit) -> ConsoleCaller:
     principal = visit.request.caller.principal
     if principal is None or principal.may_call_all:
         return ConsoleCaller(principal.name if principal is not None else "", may_call=True, tools=None)

@@ -22,7 +22,7 @@ from signet.transports.messages import Request, Response
 
 from . import doors
 from .doors import CallWanted
-from .parts import Parts
+from .parts import ConsoleContext
 from .road import ROAD, Road, note_attempt, timed
 from .stages import RoadStep, Stages
 from .tool_groups import tool_groups
@@ -68,10 +68,10 @@ class CallAnswer(Shown, frozen=True):
     result_bytes: int
 
 
-class Caller:
+class CallerView:
     """Makes the calls of the console's visitors."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: ConsoleContext) -> None:
         self._parts = parts
         pipeline = parts.server.pipeline
         violations = Violations(pipeline.registry, parts.settings.secrets())
@@ -133,9 +133,9 @@ def _error(fault: Fault | None) -> CallError | None:
     return CallError(fault.code.value, fault.name, fault.message, fault.status) if fault is not None else None
 
 
-def twins(parts: Parts) -> tuple[Twin, ...]:
+def twins(parts: ConsoleContext) -> tuple[Twin, ...]:
     """Return the twins of calls."""
-    caller = Caller(parts)
+    caller = CallerView(parts)
     return (
         Twin(
             method="POST",

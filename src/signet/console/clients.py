@@ -9,12 +9,12 @@ import msgspec
 from msgspec import Meta
 
 from signet.advice import advise
-from signet.clients.clients import CLIENTS, EDITORS, Client, Launch, path_of
+from signet.clients.clients import CLIENTS, EDITORS, AiClient, Launch, path_of
 from signet.settings.model import Settings
 from signet.settings.names import PREFIX
 from signet.system.redaction import SecretRedactor
 
-from .parts import Parts
+from .parts import ConsoleContext
 from .twin import Shown, Twin, Visit
 
 __all__ = ["twins"]
@@ -70,7 +70,7 @@ class ClientsShown(Shown, frozen=True):
     """Whether the client has to send a token as well."""
 
 
-def twins(parts: Parts) -> tuple[Twin, ...]:
+def twins(parts: ConsoleContext) -> tuple[Twin, ...]:
     """Return the twins of this view."""
 
     def clients(visit: Visit) -> ClientsShown:
@@ -114,7 +114,7 @@ def _install_words(launch: Launch) -> list[str]:
     return [*named, *variables, *(["--", *words] if words else [])]
 
 
-def _shown(name: str, client: Client, url: str, launch: Launch) -> ShownClient:
+def _shown(name: str, client: AiClient, url: str, launch: Launch) -> ShownClient:
     files = [ClientFile(place, _path(name, platform)) for place, platform in PLATFORMS.items()]
     if client.project is not None:
         files.append(ClientFile("in a project", client.project))
@@ -130,7 +130,7 @@ def _shown(name: str, client: Client, url: str, launch: Launch) -> ShownClient:
     return ShownClient(name, client.title, client.syntax, files, [over_http, on_stdio])
 
 
-def _text(client: Client, launch: Launch) -> str:
+def _text(client: AiClient, launch: Launch) -> str:
     form = client.remote if launch.url and client.remote is not None else client.local
     text: str = EDITORS[client.syntax].put_entry("", (*client.keys, launch.name), form(launch))
     return text

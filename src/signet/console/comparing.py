@@ -10,14 +10,14 @@ from signet.system.text import cut
 
 from .twin import Shown
 
-__all__ = ["Difference", "differences"]
+__all__ = ["ComparedValue", "differences"]
 
 MAX_DIFFERENCES: Final = 100
 MAX_CHARS: Final = 500
 """The longest text of a value."""
 
 
-class Difference(Shown, frozen=True):
+class ComparedValue(Shown, frozen=True):
     """A place at which two values differ."""
 
     path: str
@@ -27,13 +27,13 @@ class Difference(Shown, frozen=True):
     now: str | None
 
 
-def differences(then: Any, now: Any) -> tuple[list[Difference], int]:
+def differences(then: Any, now: Any) -> tuple[list[ComparedValue], int]:
     """Return the first places at which two values differ, in their order, and the number of further ones."""
-    found: list[Difference] = []
+    found: list[ComparedValue] = []
     more = 0
     for one in json_differences(then, now, encode):
         if len(found) < MAX_DIFFERENCES:
-            found.append(Difference(one.pointer(), _text(one.before), _text(one.after)))
+            found.append(ComparedValue(one.pointer(), _text(one.before), _text(one.after)))
         else:
             more += 1
     return found, more

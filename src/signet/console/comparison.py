@@ -1,6 +1,6 @@
 """What the console asks about schemas, each question in a child process: a small one can take minutes and all memory.
 
-question ── kept? ── wait for a place ── a thread ── Asker: limits, a deadline ── answer
+question ── kept? ── wait for a place ── a thread ── WorkerAsker: limits, a deadline ── answer
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Final
 
 from signet.advice import advise
 from signet.kernel.errors import Code, Fault
-from signet.proofs.asking import PLACE, AnswerError, Asker, TooHardError, with_asker
-from signet.proofs.kept import Kept
+from signet.proofs.asking import PLACE, AnswerError, TooHardError, WorkerAsker, with_asker
+from signet.proofs.kept import KeptProofs
 from signet.system.places import FairTurns
 from signet.system.threads import BusyError, WorkPlaces
 
@@ -39,10 +39,10 @@ class Questions:
 
     def __init__(self) -> None:
         self._places = WorkPlaces(FairTurns(THING, PLACES, MAX_WAITING, reserves=True), PLACE, WAIT_S)
-        self._kept = Kept(KEPT_BYTES)
+        self._kept = KeptProofs(KEPT_BYTES)
 
-    async def answer(self, key: bytes, work: Callable[[Asker], bytes], holder: str) -> bytes:
-        """Return what work with an Asker returns, or what it returned for this key; an empty key is never kept.
+    async def answer(self, key: bytes, work: Callable[[WorkerAsker], bytes], holder: str) -> bytes:
+        """Return what work with a WorkerAsker returns, or what it returned for this key; an empty key is never kept.
 
         When the caller leaves, the child is killed.
 
@@ -53,7 +53,7 @@ class Questions:
         if kept is not None:
             return kept
 
-        def answered_once(asker: Asker) -> bytes:
+        def answered_once(asker: WorkerAsker) -> bytes:
             # Others may have asked the same before this had its place.
             answer = (self._kept.get(key) if key else None) or work(asker)
             if key:

@@ -17,7 +17,7 @@ from . import about, calls, clients, contracts, diagram, health, journal, tools
 from .describing import describe_twins
 from .engine_files import EngineFiles
 from .page_files import PageFiles
-from .parts import Parts
+from .parts import ConsoleContext
 from .spool import SharedSpool, Spool
 from .twin import MAX_TOLD_CHARS, TwinRoutes, refuse_privately
 
@@ -30,7 +30,7 @@ VIEWS = (about, tools, calls, journal, health, contracts, clients, diagram)
 class Console:
     """Finds the routes of the console."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: ConsoleContext) -> None:
         self._files = PageFiles(diagram.POLICIES)
         self._engine = EngineFiles()
         self._twins = TwinRoutes([twin for view in VIEWS for twin in view.twins(parts)])
@@ -64,4 +64,4 @@ def open_console(
 ) -> Console:
     """Return the console of a server, whose views listen to its events from now on."""
     spool = SharedSpool(settings.console_dir) if settings.console_dir else Spool()
-    return Console(Parts(settings, server, spool, root, authenticator))
+    return Console(ConsoleContext(settings, server, spool, root, authenticator))

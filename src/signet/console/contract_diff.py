@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
-from signet.compatibility.contract_set import ContractFinding, Terms, compare_tools
+from signet.compatibility.contract_set import ContractFinding, ContractTerms, compare_tools
 
 from .shown import Shown
 
@@ -100,8 +100,8 @@ def answer(question: Question) -> ContractsDiff:
     return ContractsDiff(any(finding.breaks for finding in findings), shown, question.not_served)
 
 
-def _as_terms(tools: Mapping[str, ToolTerms]) -> dict[str, Terms]:
-    return {name: Terms(terms.input, terms.output) for name, terms in tools.items()}
+def _as_terms(tools: Mapping[str, ToolTerms]) -> dict[str, ContractTerms]:
+    return {name: ContractTerms(terms.input, terms.output) for name, terms in tools.items()}
 
 
 def _changes(finding: ContractFinding, question: Question, max_chars: int) -> list[SchemaChange]:

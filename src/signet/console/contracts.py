@@ -17,7 +17,7 @@ from signet.transports.messages import Response
 
 from .comparison import Comparison
 from .contract_diff import ContractsDiff, Question, ToolTerms
-from .parts import Parts
+from .parts import ConsoleContext
 from .tagged import tagged_folder
 from .twin import PRIVATE, Shown, Twin, Visit
 from .work import work
@@ -49,7 +49,7 @@ class DiffAsked(Shown, frozen=True):
     new: str | Annotated[dict[str, ToolTerms], Meta(max_length=MAX_TOOLS)] = SERVED
 
 
-def twins(parts: Parts) -> tuple[Twin, ...]:
+def twins(parts: ConsoleContext) -> tuple[Twin, ...]:
     """Return the twins of this view."""
     known, comparison = _Sets(parts), Comparison(parts.questions)
 
@@ -84,7 +84,7 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
 class _Sets:
     """The sets that the server knows: the one that it serves, and that of the last tagged release."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: ConsoleContext) -> None:
         self._pipeline = parts.server.pipeline
 
     def read(self) -> list[ShownSet]:

@@ -8,7 +8,7 @@ from signet.kernel.errors import ACCESS_FAULTS, Fault
 from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.server import QUIET_CONTEXT
 
-from .parts import Parts
+from .parts import ConsoleContext
 from .twin import DOOR, Shown, Twin, Visit
 from .work import work
 
@@ -71,7 +71,7 @@ class DrawnDiagram(Shown, frozen=True):
     """The line of the error, counted from 1."""
 
 
-def twins(parts: Parts) -> tuple[Twin, ...]:
+def twins(parts: ConsoleContext) -> tuple[Twin, ...]:
     """Return the twins of this view."""
 
     async def means(visit: Visit) -> DiagramMeans:
@@ -95,7 +95,7 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
     )
 
 
-def _means(parts: Parts, visit: Visit) -> DiagramMeans:
+def _means(parts: ConsoleContext, visit: Visit) -> DiagramMeans:
     """Return the means; runs in a thread, since engines are looked for in files."""
     from signet.advice import advise
     from signet.engines.assets import find_assets
@@ -116,12 +116,12 @@ def _means(parts: Parts, visit: Visit) -> DiagramMeans:
     )
 
 
-def _own_settings(parts: Parts) -> Any:
+def _own_settings(parts: ConsoleContext) -> Any:
     """Return the settings of the toolset that draws, or None where it is not served."""
     return next((one.settings for one in parts.settings.enabled() if one.toolset.name == TOOLSET), None)
 
 
-def _server_engine(parts: Parts, visit: Visit, own: Any) -> str:
+def _server_engine(parts: ConsoleContext, visit: Visit, own: Any) -> str:
     """Return the name of the engine that draws for a caller; empty where none does."""
     from signet.engines.engine import choices
 
@@ -134,7 +134,7 @@ def _server_engine(parts: Parts, visit: Visit, own: Any) -> str:
     return next((choice.name for choice in choices(own, own.server) if choice.usable), "")
 
 
-async def _draw(parts: Parts, visit: Visit) -> DrawnDiagram:
+async def _draw(parts: ConsoleContext, visit: Visit) -> DrawnDiagram:
     """Return what the drawing tool makes of a diagram; raise Fault where the caller may not call it."""
     wanted: DrawRequest = visit.body
     request = visit.request

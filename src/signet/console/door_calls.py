@@ -43,7 +43,7 @@ from signet.transports.http import McpDoor
 from signet.transports.messages import Request, Response
 from signet.transports.rest import RestDoor
 
-from .parts import Parts
+from .parts import ConsoleContext
 from .trial import TrialCaller, trial_door
 
 __all__ = ["Answered", "DoorCalls", "DoorSpec", "NamedCall"]
@@ -95,7 +95,7 @@ class DoorSpec(NamedTuple):
 class DoorCalls:
     """Makes calls through the doors of one server."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: ConsoleContext) -> None:
         self._server = parts.server
         self._on_exchange = parts.server.events.on_http_exchange
         mcp, envelope, rest = McpDoor(self._server), EnvelopeDoor(self._server), RestDoor(parts.server.pipeline, {})

@@ -22,7 +22,7 @@ from signet.system.text import cut
 from signet.transports.messages import Response
 
 from .door_calls import Answered, DoorCalls, DoorSpec, NamedCall
-from .parts import Parts
+from .parts import ConsoleContext
 from .twin import PRIVATE, Shown, Twin, Visit
 from .work import work
 
@@ -96,7 +96,7 @@ class DoorsCompared(Shown, frozen=True):
 class Doors:
     """Sends calls through the doors of one server."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: ConsoleContext) -> None:
         self._toolbox = parts.server.pipeline.toolbox
         self._calls = DoorCalls(parts)
 
@@ -173,7 +173,7 @@ def _door(spec: DoorSpec, answered: Answered, took_ms: float, one: Observation, 
     return DoorShown(spec.name, answered.status, one.code or OK, took_ms, size, text, is_cut, agrees)
 
 
-def twins(parts: Parts) -> tuple[Twin, ...]:
+def twins(parts: ConsoleContext) -> tuple[Twin, ...]:
     """Return the twins of the doors."""
     doors = Doors(parts)
     return (

@@ -19,7 +19,7 @@ from signet.upstream.origin import parse_origin
 from .effective import ConsoleSettings, configured_limits, configured_settings
 from .figures import REFUSALS, HourFigures, tallies_of
 from .health_summary import HealthSummary, summarise
-from .parts import Parts
+from .parts import ConsoleContext
 from .processes import Exchange, ProcessState
 from .twin import Twin, Visit
 from .upstreams import UpstreamWatch
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Health", "twins"]
 
 
-def twins(parts: Parts) -> tuple[Twin, ...]:
+def twins(parts: ConsoleContext) -> tuple[Twin, ...]:
     """Return the twins of this view."""
     health = Health(parts)
     if parts.settings.workers > 1:
@@ -55,7 +55,7 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
 class Health:
     """Watches one server, and exchanges figures with its other processes."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: ConsoleContext) -> None:
         self._parts = parts
         self._lag_s = 0.0
         self._written = 0

@@ -17,7 +17,7 @@ from signet.transports.messages import Request
 from .admission import HEARTBEAT_S, Admission
 from .feed import KEEPS, Feed, FeedRecord
 from .following import Follower
-from .parts import Parts
+from .parts import ConsoleContext
 from .recorded import ARGUMENTS_NOT_KNOWN, RecordPage, ReplayAnswer, ReplayRequest, replay, show_record
 from .twin import Shown, Twin, Visit
 from .violations import Violations
@@ -96,7 +96,7 @@ class JournalBatch(Shown, frozen=True):
     left_out: int
 
 
-def twins(parts: Parts) -> tuple[Twin, ...]:
+def twins(parts: ConsoleContext) -> tuple[Twin, ...]:
     """Return the twins of this view."""
     violations = Violations(parts.server.pipeline.registry, parts.settings.secrets())
     feed = Feed(parts.spool, find_place=violations.first_place)
@@ -126,7 +126,7 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
     )
 
 
-def _of_one_call(parts: Parts, feed: Feed) -> tuple[Twin, ...]:
+def _of_one_call(parts: ConsoleContext, feed: Feed) -> tuple[Twin, ...]:
     return (
         Twin(
             path="/-/journal/{requestId}",
@@ -149,7 +149,7 @@ def _of_one_call(parts: Parts, feed: Feed) -> tuple[Twin, ...]:
     )
 
 
-def _list(parts: Parts, feed: Feed, wanted: JournalRequest) -> JournalPage:
+def _list(parts: ConsoleContext, feed: Feed, wanted: JournalRequest) -> JournalPage:
     feed.take_others()
     records, call = feed.latest(), parts.example_call()
     words = wanted.words()
@@ -190,7 +190,7 @@ def _text(record: FeedRecord) -> str:
     return "\n".join((*names, message, record.request_id, record.trace_id)).casefold()
 
 
-def _stream(parts: Parts, feed: Feed, visit: Visit) -> AsyncGenerator[JournalBatch | None, None]:
+def _stream(parts: ConsoleContext, feed: Feed, visit: Visit) -> AsyncGenerator[JournalBatch | None, None]:
     owner = _owner(visit.request)
     why = feed.crowd(owner)
     if why:

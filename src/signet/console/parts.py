@@ -13,10 +13,10 @@ from signet.settings.model import Settings
 from .comparison import Questions
 from .spool import Spool
 
-__all__ = ["Parts"]
+__all__ = ["ConsoleContext"]
 
 
-class Parts(msgspec.Struct, frozen=True):
+class ConsoleContext(msgspec.Struct, frozen=True):
     """One server, whose events the views listen to, and its settings."""
 
     settings: Settings

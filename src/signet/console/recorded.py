@@ -19,9 +19,9 @@ from signet.settings.model import Settings
 from signet.system.recording_redactor import RecordingRedactor
 from signet.system.redaction import REDACTED
 
-from .comparing import Difference, differences
+from .comparing import ComparedValue, differences
 from .feed import MAX_CALLER_CHARS, OK, Feed, FeedRecord
-from .parts import Parts
+from .parts import ConsoleContext
 from .recording import find_call
 from .twin import DOOR, Shown, Visit
 from .work import work
@@ -95,13 +95,13 @@ class ReplayAnswer(Shown, frozen=True):
     then: RecordedAnswer
     now: RecordedAnswer
     equal: bool
-    differences: list[Difference]
+    differences: list[ComparedValue]
     more: int
     """The number of further differences."""
     took_ms: float
 
 
-async def show_record(parts: Parts, feed: Feed, visit: Visit) -> RecordPage:
+async def show_record(parts: ConsoleContext, feed: Feed, visit: Visit) -> RecordPage:
     """Return one call, by its requestId or by its record's seq."""
     key = visit.path["requestId"]
     record, call = await work(_find, parts.settings, feed, key)
@@ -124,7 +124,7 @@ async def show_record(parts: Parts, feed: Feed, visit: Visit) -> RecordPage:
     )
 
 
-async def replay(parts: Parts, feed: Feed, visit: Visit) -> ReplayAnswer:
+async def replay(parts: ConsoleContext, feed: Feed, visit: Visit) -> ReplayAnswer:
     """Make a recorded call again, as the visitor and through the one road, and compare the answers.
 
     A visitor who may not call is refused.
@@ -154,7 +154,7 @@ def _may_see(visit: Visit, record: FeedRecord | None, call: LoggedCall) -> bool:
     return record is not None and record.caller == principal.name and len(principal.name) < MAX_CALLER_CHARS
 
 
-async def _run_again(parts: Parts, visit: Visit, then: LoggedCall, arguments: Any) -> tuple[Outcome, float]:
+async def _run_again(parts: ConsoleContext, visit: Visit, then: LoggedCall, arguments: Any) -> tuple[Outcome, float]:
     """Make a recorded call for a visitor; return its outcome, and how many milliseconds it took."""
     door = Door("http", AGAIN, DOOR, by_name=then.by_name)
     caller = visit.request.caller
@@ -210,7 +210,7 @@ def _why_not(settings: Settings, call: LoggedCall | None) -> str:
     return SECRET if REDACTED.encode() in bytes(call.arguments) else ""
 
 
-def _tool_of(parts: Parts, record: FeedRecord | None, call: LoggedCall | None) -> Tool | None:
+def _tool_of(parts: ConsoleContext, record: FeedRecord | None, call: LoggedCall | None) -> Tool | None:
     toolbox = parts.server.pipeline.toolbox
     if record is not None:
         # What was relayed names a prompt or a resource, which may be called like a tool.

@@ -20,13 +20,13 @@ from signet.kernel.outcome import Call, Outcome, PreparedCall, Relayed
 from signet.kernel.pipeline import Pipeline
 from signet.kernel.spending import THREAD_WORK
 
-__all__ = ["ROAD", "Road", "Span", "TimedPipeline", "note_attempt", "timed"]
+__all__ = ["ROAD", "CallSpan", "Road", "TimedPipeline", "note_attempt", "timed"]
 
 MAX_ATTEMPTS: Final = 200
 """The attempts that are kept of one call; a tool that reads many pages makes hundreds."""
 
 
-class Span(msgspec.Struct):
+class CallSpan(msgspec.Struct):
     """A stretch of time, in seconds of the process clock."""
 
     start_s: float
@@ -40,7 +40,7 @@ class Road:
         self.started_s = perf_counter()
         self.sent_s = 0.0
         """When the call was handed to the pipeline."""
-        self.spans: dict[str, Span] = {}
+        self.spans: dict[str, CallSpan] = {}
         """The stages by the name of the pipeline's step: `prepare`, `finish`, `notify`."""
         self.attempts: list[UpstreamVisit] = []
         self.left_out = 0
@@ -82,7 +82,7 @@ class TimedPipeline(Pipeline):
         road, start_s = ROAD.get(), perf_counter()
         prepared = super().prepare(call, shadow_violation, work)
         if road is not None:
-            road.spans["prepare"] = Span(start_s, perf_counter())
+            road.spans["prepare"] = CallSpan(start_s, perf_counter())
             road.prepared = prepared
             runtime = self._runtimes.get(prepared.tool.slug) if prepared.tool is not None else None
             road.has_upstream = runtime is not None and runtime.upstream is not None
@@ -93,7 +93,7 @@ class TimedPipeline(Pipeline):
         road, start_s = ROAD.get(), perf_counter()
         outcome = super().finish(prepared, value, work)
         if road is not None:
-            road.spans["finish"] = Span(start_s, perf_counter())
+            road.spans["finish"] = CallSpan(start_s, perf_counter())
             road.finished, road.value = outcome, value
         return outcome
 
@@ -102,7 +102,7 @@ class TimedPipeline(Pipeline):
         road, start_s = ROAD.get(), perf_counter()
         outcome = super().notify(outcome, started_s)
         if road is not None:
-            road.spans["notify"] = Span(start_s, perf_counter())
+            road.spans["notify"] = CallSpan(start_s, perf_counter())
         return outcome
 
 

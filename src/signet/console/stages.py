@@ -10,7 +10,7 @@ from signet.kernel.events import UpstreamVisit
 from signet.kernel.outcome import Outcome, PreparedCall
 from signet.kernel.pipeline import Mode
 
-from .road import Road, Span
+from .road import CallSpan, Road
 from .twin import Shown
 from .violations import PlaceShown, Violations, as_path
 
@@ -56,12 +56,12 @@ class Stages:
         `server` is the name of the wrapped server behind the tool, if there is one.
         """
         prepare, notify = road.spans.get("prepare"), road.spans.get("notify")
-        entered_s = (prepare or notify or Span(road.started_s, 0)).start_s
+        entered_s = (prepare or notify or CallSpan(road.started_s, 0)).start_s
         places: list[PlaceShown] = []
         steps = [_envelope(road, outcome)]
         refused = prepare is None and outcome.fault is not None
         if outcome.tool is not None and (is_limited or refused):
-            steps.append(_access(road, outcome, Span(road.sent_s, entered_s), refused=refused))
+            steps.append(_access(road, outcome, CallSpan(road.sent_s, entered_s), refused=refused))
         steps.append(self._input(road, outcome, places))
         steps += _tool(road, server)
         steps.append(self._output(road, places))
@@ -102,13 +102,13 @@ class Stages:
 
 
 def _envelope(road: Road, outcome: Outcome) -> RoadStep:
-    span = Span(road.started_s, max(road.sent_s, road.started_s))
+    span = CallSpan(road.started_s, max(road.sent_s, road.started_s))
     if outcome.tool is None and outcome.fault is not None:
         return _step(road, "envelope", "failed", span, outcome.fault.message)
     return _step(road, "envelope", "passed", span, "POST /-/call")
 
 
-def _access(road: Road, outcome: Outcome, span: Span, *, refused: bool) -> RoadStep:
+def _access(road: Road, outcome: Outcome, span: CallSpan, *, refused: bool) -> RoadStep:
     if refused and outcome.fault is not None:
         return _step(road, "access", "failed", span, outcome.fault.message)
     answered = road.prepared is None
@@ -122,7 +122,7 @@ def _tool(road: Road, server: str) -> list[RoadStep]:
             _step(road, "tool", "skipped", None, NOT_REACHED),
             _step(road, "upstream", "skipped", None, NOT_REACHED),
         ]
-    span = Span(prepare.end_s, finish.start_s)
+    span = CallSpan(prepare.end_s, finish.start_s)
     failed = road.tool_failed
     fault = road.finished.fault if road.finished is not None else None
     detail = fault.message if failed and fault is not None else ""
@@ -147,7 +147,7 @@ def _upstream(road: Road) -> list[RoadStep]:
 def _attempt(road: Road, attempt: UpstreamVisit) -> RoadStep:
     passed = attempt.code.isdigit() and int(attempt.code) < FAILED_FROM
     detail = f"{attempt.upstream}: {attempt.method} {attempt.origin}, {attempt.code or 'not answered'}"
-    span = Span(attempt.started_s, attempt.ended_s)
+    span = CallSpan(attempt.started_s, attempt.ended_s)
     return _step(road, "upstream", "passed" if passed else "failed", span, detail)
 
 
@@ -158,9 +158,9 @@ def _placed(step: RoadStep, places: list[PlaceShown]) -> RoadStep:
     return msgspec.structs.replace(step, place=as_path(first.path), keyword=first.keyword, value=first.value)
 
 
-def _step(road: Road, name: str, status: Status, span: Span | None, detail: str = "") -> RoadStep:
+def _step(road: Road, name: str, status: Status, span: CallSpan | None, detail: str = "") -> RoadStep:
     if span is None:
         last_s = max((one.end_s for one in road.spans.values()), default=road.started_s)
-        span = Span(last_s, last_s) if status != "skipped" else Span(road.started_s, road.started_s)
+        span = CallSpan(last_s, last_s) if status != "skipped" else CallSpan(road.started_s, road.started_s)
     start_ms, took_ms = (span.start_s - road.started_s) * 1000, (span.end_s - span.start_s) * 1000
     return RoadStep(name, status, round(max(start_ms, 0.0), 3), round(max(took_ms, 0.0), 3), detail)

@@ -16,7 +16,7 @@ from msgspec import Raw
 from signet.kernel.schema_budget import check_budget
 from signet.kernel.schemas import Bundle
 from signet.kernel.wire import encode
-from signet.proofs.asking import Asker, Function, TooHardError
+from signet.proofs.asking import Function, TooHardError, WorkerAsker
 
 from .comparison import Questions
 from .contract_fields import ContractField, contract_field
@@ -90,7 +90,7 @@ async def foreign_contract(
     asked = encode(_Question(bundle.input, candidates))
     key = hashlib.sha256(b"%d " % len(asked) + asked + bytes(bundle.output)).digest()
 
-    def work(asker: Asker) -> bytes:
+    def work(asker: WorkerAsker) -> bytes:
         sides = [_fields(asker, bytes(raw)) for raw in (bundle.input, bundle.output)]
         found = b"" if bytes(sides[0])[:1] == b'"' else _asked(asker, example_in_child, asked)
         return encode([*sides, Raw(found if isinstance(found, bytes) and found else b"{}")])
@@ -107,7 +107,7 @@ async def foreign_contract(
     )
 
 
-def _asked(asker: Asker, function: Function, question: bytes) -> bytes | str:
+def _asked(asker: WorkerAsker, function: Function, question: bytes) -> bytes | str:
     """Return what a child answers, or why it does not."""
     try:
         return asker.ask(function, question, PAGE_S)
@@ -115,7 +115,7 @@ def _asked(asker: Asker, function: Function, question: bytes) -> bytes | str:
         return f"it is nested too deeply, or needs more than {error}"
 
 
-def _fields(asker: Asker, schema: bytes) -> Raw:
+def _fields(asker: WorkerAsker, schema: bytes) -> Raw:
     """Return the fields of a schema as JSON, or as a JSON string why they are not shown."""
     if len(schema) > MAX_SCHEMA_BYTES:
         return Raw(encode(f"it is larger than {MAX_SCHEMA_BYTES >> 20} MB"))

@@ -7,7 +7,7 @@ import msgspec
 from signet.kernel.tools import Tool
 from signet.kernel.toolset import Toolset
 
-from .parts import Parts
+from .parts import ConsoleContext
 
 __all__ = ["ToolGroup", "tool_groups"]
 
@@ -21,7 +21,7 @@ class ToolGroup(msgspec.Struct, frozen=True):
     toolset: Toolset | None = None
 
 
-def tool_groups(parts: Parts) -> list[ToolGroup]:
+def tool_groups(parts: ConsoleContext) -> list[ToolGroup]:
     """Return all tools that are served now, by toolset and server; the tools of servers may change."""
     server, enabled = parts.server, parts.settings.enabled()
     groups = server.pipeline.toolbox.groups

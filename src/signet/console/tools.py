@@ -13,7 +13,7 @@ from signet.system.text import cut
 
 from .contract_fields import ContractField
 from .how_to_call import MAX_BYTES, MAX_DEPTH, CallSite, CallWay, can_be_written, ways_to_call
-from .parts import Parts
+from .parts import ConsoleContext
 from .tool_contract import ToolExample, foreign_contract, own_contract
 from .tool_groups import ToolGroup, tool_groups
 from .twin import MAX_TOLD_CHARS, Shown, Twin, Visit
@@ -89,7 +89,7 @@ class CallWays(Shown, frozen=True):
     url: str
 
 
-def twins(parts: Parts) -> tuple[Twin, ...]:
+def twins(parts: ConsoleContext) -> tuple[Twin, ...]:
     """Return the twins of this view."""
 
     def catalogue(visit: Visit) -> ToolCatalogue:
@@ -129,7 +129,7 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
     )
 
 
-async def _page(parts: Parts, visit: Visit) -> ToolPage:
+async def _page(parts: ConsoleContext, visit: Visit) -> ToolPage:
     group, tool = _find(parts, visit)
     bundle = parts.server.pipeline.registry.load_bundle(tool.slug)
     is_foreign = group.toolset is None or group.toolset.is_foreign
@@ -169,7 +169,7 @@ def _listed(tool: Tool, visit: Visit) -> dict[str, Any]:
     }
 
 
-def _find(parts: Parts, visit: Visit) -> tuple[ToolGroup, Tool]:
+def _find(parts: ConsoleContext, visit: Visit) -> tuple[ToolGroup, Tool]:
     """Return the tool that a path names, and its group; raise Fault if there is none."""
     for group in tool_groups(parts):
         for tool in group.tools:
@@ -178,14 +178,14 @@ def _find(parts: Parts, visit: Visit) -> tuple[ToolGroup, Tool]:
     raise unknown_tool(cut(visit.path["name"], MAX_TOLD_CHARS))
 
 
-def _site(parts: Parts, visit: Visit) -> CallSite:
+def _site(parts: ConsoleContext, visit: Visit) -> CallSite:
     """Return where the server is reached: by its public URL, or by the name that the visitor used."""
     scheme = "http" if parts.settings.tls_cert is None else "https"
     seen = f"{scheme}://{visit.request.headers.get('host', '')}{visit.request.root}"
     return CallSite((parts.root or seen).rstrip("/"), parts.secured)
 
 
-def _candidates(parts: Parts, toolset: Toolset | None, tool: Tool) -> list[ToolExample]:
+def _candidates(parts: ConsoleContext, toolset: Toolset | None, tool: Tool) -> list[ToolExample]:
     """Return arguments that may keep the contract: the tool's own, and those of the toolset's corpus.
 
     The tools of a wrapped server have none. The corpus of a toolset with a sandbox is about its sample data, so it is

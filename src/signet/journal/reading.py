@@ -14,7 +14,7 @@ from signet.system.files import open_regular
 
 from .retention import FOLDER, find_latest_run, journal_files
 
-__all__ = ["Follower", "JournalLine", "find_files", "last_lines", "merged"]
+__all__ = ["JournalFollower", "JournalLine", "find_files", "last_lines", "merged"]
 
 BLOCK_BYTES: Final = 1 << 16
 MAX_LINE_BYTES: Final = 1 << 20
@@ -146,7 +146,7 @@ def _last_of(path: str, count: int, since: str) -> list[JournalLine]:
     return [line for lines in reversed(found) for line in lines][-count:]
 
 
-class Follower:
+class JournalFollower:
     """Reads what is added to the journals of a folder, and those that new runs begin."""
 
     def __init__(self, log_dir: str) -> None:

@@ -223,7 +223,7 @@ def _date_and_time(second: int) -> str:
     return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
-class CallError(msgspec.Struct, frozen=True):
+class LoggedError(msgspec.Struct, frozen=True):
     """The fault of a call."""
 
     code: str
@@ -238,7 +238,7 @@ class LoggedCall(msgspec.Struct, frozen=True, omit_defaults=True):
     """The slug of the tool; for an unknown tool, the name that the caller used."""
     arguments: Raw | UnsetType = UNSET
     result: Raw | UnsetType = UNSET
-    error: CallError | UnsetType = UNSET
+    error: LoggedError | UnsetType = UNSET
     by_name: bool = False
     """Whether an unknown tool was searched by its name only, not by its slug."""
     ts: str = ""
@@ -266,6 +266,6 @@ def logged(request_id: str, call: Call, tool: Tool | None, fault: Fault | None, 
         tool.slug if tool is not None else redact_secrets(call.tool_key),
         Raw(_encode(call.arguments)) if began else UNSET,
         Raw(body) if fault is None else UNSET,
-        UNSET if fault is None else CallError(fault.code.value, redact_secrets(fault.message)),
+        UNSET if fault is None else LoggedError(fault.code.value, redact_secrets(fault.message)),
         call.door.by_name and tool is None,
     )

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["CONFIGURED", "INSTALLED", "REACHABLE", "Check", "Finding", "State", "note", "ok", "trouble"]
+__all__ = ["CONFIGURED", "INSTALLED", "REACHABLE", "Check", "CheckupResult", "State", "note", "ok", "trouble"]
 
 INSTALLED: Final = "installed"
 CONFIGURED: Final = "configured"
@@ -28,7 +28,7 @@ class State(StrEnum):
     """A thing that is configured does not work."""
 
 
-class Finding(msgspec.Struct, frozen=True):
+class CheckupResult(msgspec.Struct, frozen=True):
     """The result of a check."""
 
     state: State
@@ -43,19 +43,19 @@ class Check(msgspec.Struct, frozen=True):
 
     area: str
     name: str
-    run: Callable[[], Finding | Awaitable[Finding]]
+    run: Callable[[], CheckupResult | Awaitable[CheckupResult]]
 
 
-def ok(text: str) -> Finding:
+def ok(text: str) -> CheckupResult:
     """Return the finding that all is well."""
-    return Finding(State.OK, text)
+    return CheckupResult(State.OK, text)
 
 
-def note(text: str, mend: str = "") -> Finding:
+def note(text: str, mend: str = "") -> CheckupResult:
     """Return the finding that something optional is missing or worth knowing."""
-    return Finding(State.NOTE, text, mend)
+    return CheckupResult(State.NOTE, text, mend)
 
 
-def trouble(text: str, mend: str = "") -> Finding:
+def trouble(text: str, mend: str = "") -> CheckupResult:
     """Return the finding that something does not work."""
-    return Finding(State.TROUBLE, text, mend)
+    return CheckupResult(State.TROUBLE, text, mend)

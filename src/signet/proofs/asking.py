@@ -1,6 +1,6 @@
 """Questions to a child process of our own: what may take minutes or all memory is worked out there, within limits.
 
-    Asker.ask(function, question, seconds) ── a child: 200 MB, a deadline ── function(question) ── answer
+    WorkerAsker.ask(function, question, seconds) ── a child: 200 MB, a deadline ── function(question) ── answer
 
 The function is one of this program, known by its name to the child, which imports it.
 """
@@ -19,7 +19,7 @@ from signet.system.processes import ProcessLimits
 
 from .answering import LENGTH_BYTES, READY
 
-__all__ = ["MEMORY_BYTES", "PLACE", "AnswerError", "Asker", "Function", "TooHardError", "with_asker"]
+__all__ = ["MEMORY_BYTES", "PLACE", "AnswerError", "Function", "TooHardError", "WorkerAsker", "with_asker"]
 
 START_S: Final = 30.0
 """How long a child may take to load; the time of a question begins later."""
@@ -52,7 +52,7 @@ class AnswerError(Exception):
     """The child does not start, or fails: a fault of ours, not of the question."""
 
 
-class Asker:
+class WorkerAsker:
     """Asks a child, which is started with the first question and serves for the next. For one thread at a time."""
 
     def __init__(self, hold: KillHandle | None = None) -> None:
@@ -135,11 +135,11 @@ def _with_length(part: bytes) -> bytes:
     return len(part).to_bytes(LENGTH_BYTES, "big") + part
 
 
-def with_asker(work: Callable[[Asker], T]) -> Callable[[KillHandle], T]:
+def with_asker(work: Callable[[WorkerAsker], T]) -> Callable[[KillHandle], T]:
     """Return work for a thread that asks a child; whoever has the hold can end the child."""
 
     def run(hold: KillHandle) -> T:
-        with Asker(hold) as asker:
+        with WorkerAsker(hold) as asker:
             return work(asker)
 
     return run

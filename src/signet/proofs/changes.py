@@ -1,7 +1,7 @@
 """The changed schemas of one comparison: settled at once where that is cheap, else compared in a child.
 
     find ── equal, or other words alone ──▶ Verdict
-      └──── else, not compared yet ───────▶ None         ask ── Asker, 10 s in all ──▶ a Verdict for each
+      └──── else, not compared yet ───────▶ None         ask ── WorkerAsker, 10 s in all ──▶ a Verdict for each
 
 A comparison is made twice: to find out which schemas need a proof, and with the verdicts.
 """
@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 from msgspec import Raw
 
-from signet.compatibility.contract_set import ContractFinding, Terms, compare_tools
+from signet.compatibility.contract_set import ContractFinding, ContractTerms, compare_tools
 from signet.compatibility.open_objects import Schema
 from signet.compatibility.verdict import Side, Verdict, settled
 from signet.kernel.schema_budget import check_budget
@@ -24,8 +24,8 @@ from signet.lock.comparison import EntryChange, compare
 from signet.lock.fields import prove_here
 from signet.mcp.snapshot import Snapshot
 
-from .asking import MEMORY_BYTES, AnswerError, Asker, TooHardError
-from .kept import Kept
+from .asking import MEMORY_BYTES, AnswerError, TooHardError, WorkerAsker
+from .kept import KeptProofs
 
 __all__ = ["PROOF_S", "SchemaChanges", "compare_contracts", "compare_snapshots", "compared"]
 
@@ -45,7 +45,7 @@ TOO_MANY: Final = Verdict(compatible=False, why=f"too many large schemas changed
 FAILED: Final = Verdict(compatible=False, why=f"the comparison of its schema failed, {COUNTS}")
 BUSY: Final = Verdict(compatible=False, why=f"too many schemas are being compared to compare it now, {COUNTS}")
 
-_kept: Final = Kept(KEPT_BYTES)
+_kept: Final = KeptProofs(KEPT_BYTES)
 """The verdicts of this process: a server that starts again is not compared again."""
 
 
@@ -107,7 +107,7 @@ class SchemaChanges:
             self._waiting[key] = question
         return None
 
-    def ask(self, asker: Asker) -> None:
+    def ask(self, asker: WorkerAsker) -> None:
         """Give each schema that waits its verdict: what cannot be proven in time counts as breaking."""
         end_s = time.monotonic() + PROOF_S
         hard = self._ask_all(asker, self._waiting, end_s, lambda _: FIRST_S)
@@ -122,7 +122,7 @@ class SchemaChanges:
         self._waiting.clear()
 
     def _ask_all(
-        self, asker: Asker, questions: Mapping[bytes, bytes], end_s: float, seconds: Callable[[int], float]
+        self, asker: WorkerAsker, questions: Mapping[bytes, bytes], end_s: float, seconds: Callable[[int], float]
     ) -> dict[bytes, bytes]:
         """Ask each question, which has so many seconds for the number that is left; return those without a verdict."""
         hard: dict[bytes, bytes] = {}
@@ -170,12 +170,12 @@ def compare_snapshots(old: Snapshot, new: Snapshot) -> tuple[EntryChange, ...]:
     found = compare(old, new, changes.find)
     if not changes.are_open:
         return found
-    with Asker() as asker:
+    with WorkerAsker() as asker:
         changes.ask(asker)
     return compare(old, new, changes.find)
 
 
-def compare_contracts(old: Mapping[str, Terms], new: Mapping[str, Terms]) -> list[ContractFinding]:
+def compare_contracts(old: Mapping[str, ContractTerms], new: Mapping[str, ContractTerms]) -> list[ContractFinding]:
     """Compare each tool of two sets; a changed schema is compared in a child, and its caller waits."""
     changes = SchemaChanges()
 
@@ -185,6 +185,6 @@ def compare_contracts(old: Mapping[str, Terms], new: Mapping[str, Terms]) -> lis
     found = compare_tools(old, new, verdict_on)
     if not changes.are_open:
         return found
-    with Asker() as asker:
+    with WorkerAsker() as asker:
         changes.ask(asker)
     return compare_tools(old, new, verdict_on)

@@ -19,7 +19,7 @@ from signet.compatibility.counterexample import compiled, counterexample
 from signet.compatibility.verdict import parts_with_default
 from signet.kernel.schema_budget import check_budget
 
-from .asking import AnswerError, Asker, Function, TooHardError
+from .asking import AnswerError, Function, TooHardError, WorkerAsker
 
 __all__ = [
     "contradiction_in_child", "default_in_child", "example_in_child", "example_of", "is_contradiction", "keep",
@@ -107,9 +107,9 @@ def _asked(function: Function, question: _Question, otherwise: T) -> T:
 
 
 @cache
-def _asker() -> Asker:
+def _asker() -> WorkerAsker:
     """Return what the questions of this command share."""
-    asker = Asker()
+    asker = WorkerAsker()
     atexit.register(asker.close)
     return asker
 

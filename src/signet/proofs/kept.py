@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 
-__all__ = ["Kept"]
+__all__ = ["KeptProofs"]
 
 
-class Kept:
+class KeptProofs:
     """Answers by the digest of their question. For any thread."""
 
     def __init__(self, max_bytes: int) -> None:

@@ -37,12 +37,12 @@ def open_gate(settings: Settings, log: Log, store: Store | None = None, figures:
     from signet.operations.limits.figures import Figures
     from signet.operations.limits.gate import LimitGate
     from signet.operations.limits.idempotency import IdempotencyGate
-    from signet.operations.limits.outage import Outage
+    from signet.operations.limits.outage import StoreOutage
     from signet.operations.limits.places import PlaceGate, SeatGate
     from signet.operations.store.memory import MemoryStore
 
     figures, store = Figures() if figures is None else figures, MemoryStore() if store is None else store
-    outage = Outage(figures, partial(log.line, WARN, ""))
+    outage = StoreOutage(figures, partial(log.line, WARN, ""))
     denies = policy is not None and policy.default.denies
     on_first = _keys_unshared(settings, log)
     keys = IdempotencyGate(store, outage, settings.call_timeout_s, denies=denies, on_first=on_first)
@@ -85,10 +85,10 @@ def open_key_gate(settings: Settings, log: Log, store: Store | None = None) -> G
     """Return the gate of calls with an idempotency key, for a server that has no gate for all calls."""
     from signet.operations.limits.figures import Figures
     from signet.operations.limits.idempotency import IdempotencyGate
-    from signet.operations.limits.outage import Outage
+    from signet.operations.limits.outage import StoreOutage
     from signet.operations.store.memory import MemoryStore
 
-    outage = Outage(Figures(), partial(log.line, WARN, ""))
+    outage = StoreOutage(Figures(), partial(log.line, WARN, ""))
     store = MemoryStore() if store is None else store
     return IdempotencyGate(store, outage, settings.call_timeout_s, on_first=_keys_unshared(settings, log))
 

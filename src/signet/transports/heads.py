@@ -18,8 +18,8 @@ from .messages import Fields, Request, Response
 __all__ = [
     "NO_LENGTH",
     "BadRequestError",
-    "Head",
     "HeadParser",
+    "RequestHead",
     "check_head",
     "check_size",
     "not_http",
@@ -55,7 +55,7 @@ class BadRequestError(Exception):
         self.fault = Fault(Code.INVALID_INPUT, message, name=name, status=status)
 
 
-class Head(msgspec.Struct, frozen=True):
+class RequestHead(msgspec.Struct, frozen=True):
     """What the head of a request says."""
 
     method: str
@@ -94,7 +94,7 @@ class HeadParser:
         self.keep_alive = parser.should_keep_alive() and not parser.should_upgrade()
 
 
-def parse_head(head: bytes) -> Head:
+def parse_head(head: bytes) -> RequestHead:
     """Return what a whole head says.
 
     Raises:
@@ -104,7 +104,7 @@ def parse_head(head: bytes) -> Head:
 
 
 @lru_cache(maxsize=1024)
-def _parse(head: bytes) -> Head:
+def _parse(head: bytes) -> RequestHead:
     """Return what a head says. It is kept: most clients send the same few heads again and again."""
     check_size(head)
     parser = HeadParser()
@@ -118,7 +118,7 @@ def _parse(head: bytes) -> Head:
     parts = check_head(method, target, headers, version.removeprefix("HTTP/"))
     length = None if "transfer-encoding" in headers else int(headers.get("content-length", "0"))
     # CONNECT has no body, whatever it says of its length.
-    return Head(*parts, keep_alive=parser.keep_alive, length=0 if method == "CONNECT" else length)
+    return RequestHead(*parts, keep_alive=parser.keep_alive, length=0 if method == "CONNECT" else length)
 
 
 def check_size(head: bytes) -> None:

@@ -30,7 +30,7 @@ from signet.kernel.wire import (
 from .messages import JSON, KEY_HEADER, Answer, Fields, Request, Response, idempotency_key, preflight
 from .path_names import unescaped
 
-__all__ = ["DISCOVERY", "GET_HEADERS", "Endpoint", "RestDoor", "refuse", "to_response", "wrong_method"]
+__all__ = ["DISCOVERY", "GET_HEADERS", "RestDoor", "RestEndpoint", "refuse", "to_response", "wrong_method"]
 
 DISCOVERY: Final = "/api/tools"  # rule: 4.base-url
 
@@ -74,7 +74,7 @@ class RestDoor:
             self._discovery = groups, listed
         return Response(200, self._discovery[1], GET_HEADERS, is_page=True)  # rule: 4.discovery.ok
 
-    def call(self, endpoint: Endpoint, request: Request) -> Answer:
+    def call(self, endpoint: RestEndpoint, request: Request) -> Answer:
         """Run a tool and return its response: `POST /api/tools/{name}`, or a legacy path."""
         if request.method == "OPTIONS":
             allowed = () if endpoint.public else preflight(request, b"POST, OPTIONS")
@@ -99,7 +99,7 @@ class RestDoor:
         request.call = call
         return _await_response(endpoint, request, outcome)
 
-    def endpoint(self, path: str) -> Endpoint:
+    def endpoint(self, path: str) -> RestEndpoint:
         """Return the endpoint of a path: its tool's name is the last segment that is not empty, or a legacy tool's."""
         part = self.legacy.get(path) or path.rstrip("/").rpartition("/")[2]  # rule: 4.context.discover-then-invoke
         name = unescaped(part)
@@ -108,7 +108,7 @@ class RestDoor:
         door = Door("http", path, "rest, legacy" if path in self.legacy else "rest", by_name=True)
         # A name that no tool has is echoed as it was sent.
         is_open = tool is not None or path == f"{DISCOVERY}/" or self._may_be_open
-        return Endpoint(part if tool is None else name, tool, door, legacy=path in self.legacy, is_open=is_open)
+        return RestEndpoint(part if tool is None else name, tool, door, legacy=path in self.legacy, is_open=is_open)
 
     @property
     def _may_be_open(self) -> bool:
@@ -121,7 +121,7 @@ class RestDoor:
         return {"id": tool.name, "name": tool.name, "description": tool.description, "inputSchema": schema}
 
 
-class Endpoint(msgspec.Struct, frozen=True):
+class RestEndpoint(msgspec.Struct, frozen=True):
     """One path by which a tool can be called, and the shape of its responses."""
 
     name: str
@@ -236,7 +236,7 @@ def refuse(fault: Fault, headers: Fields = (JSON,)) -> Response:
     return msgspec.structs.replace(to_response(fault, headers), refusal=fault.name)
 
 
-async def _await_response(endpoint: Endpoint, request: Request, pending: Coroutine[Any, Any, Outcome]) -> Response:
+async def _await_response(endpoint: RestEndpoint, request: Request, pending: Coroutine[Any, Any, Outcome]) -> Response:
     outcome = await pending
     is_large = len(outcome.body) > LARGE_RESULT_BYTES
     return await in_thread(endpoint.show, request, outcome) if is_large else endpoint.show(request, outcome)

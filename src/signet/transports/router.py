@@ -36,12 +36,12 @@ from .routes import FOR_ALL, FOR_CALLERS, FOR_PEOPLE, Route, page, unknown_path
 if TYPE_CHECKING:
     from .sessions import SessionTable
 
-__all__ = ["Console", "Router"]
+__all__ = ["ConsolePages", "Router"]
 
 CONSOLE: Final = "/-/"
 
 
-class Console(Protocol):
+class ConsolePages(Protocol):
     """The console, as the router needs it."""
 
     home: Route
@@ -65,7 +65,7 @@ class Router:
         pages: Sequence[PageSpec],
         *,
         secured: bool,
-        console: Console | None = None,
+        console: ConsolePages | None = None,
         sessions: SessionTable | None = None,
     ) -> None:
         self._console = console

@@ -25,7 +25,7 @@ from signet.system.processes import restart_pause_s
 from .hangup import Hangup
 from .http_server import retirement_s
 from .systemd import notify
-from .workers import Service
+from .workers import WorkerService
 
 __all__ = ["Supervisor"]
 
@@ -50,7 +50,7 @@ class Worker(msgspec.Struct, eq=False):
 class Supervisor:
     """Keeps a number of workers running."""
 
-    def __init__(self, service: Service, count: int, run: Callable[[Service, Connection], None]) -> None:
+    def __init__(self, service: WorkerService, count: int, run: Callable[[WorkerService, Connection], None]) -> None:
         self._service = service
         self._count = count
         self._run = run

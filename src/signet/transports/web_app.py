@@ -27,7 +27,7 @@ from .guard import Guard
 from .messages import Answer, Request, Response, preflight, with_id
 from .request_ids import HEADER, is_own_id, new_request_ids
 from .rest import refuse
-from .router import Console, Router
+from .router import ConsolePages, Router
 from .routes import Route, below, open_page, without_slash
 from .shares import CallShares
 from .unread import UNREAD
@@ -86,7 +86,7 @@ class App:
         proxies: TrustedProxies | None = None,
         prefix: str = "",
         open_pages: Mapping[str, bytes | Callable[[Request], bytes]] = NO_PAGES,
-        console: Console | None = None,
+        console: ConsolePages | None = None,
         sessions: SessionTable | None = None,
     ) -> None:
         """Serve a server's doors, also below `prefix`; its requests are told to `events`, by default the server's.

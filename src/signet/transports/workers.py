@@ -27,7 +27,7 @@ from .systemd import notify
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-__all__ = ["Service", "end_on_signals", "run_worker", "serve"]
+__all__ = ["WorkerService", "end_on_signals", "run_worker", "serve"]
 
 BESIDE_CONNECTIONS: Final = 256
 """The number of connections of the second application: monitoring systems have few."""
@@ -41,7 +41,7 @@ def _nothing() -> None:
     """Do nothing."""
 
 
-class Service(msgspec.Struct, frozen=True):
+class WorkerService(msgspec.Struct, frozen=True):
     """What each process serves; it can be pickled."""
 
     factory: Callable[[], Application]
@@ -80,7 +80,7 @@ def _leave(*_: object) -> None:
     os._exit(0)
 
 
-def serve(service: Service, workers: int = 1) -> None:
+def serve(service: WorkerService, workers: int = 1) -> None:
     """Serve until SIGINT or SIGTERM, answer the calls in flight, and end the process."""
     if workers == 1:
         _run(service, signal.SIGINT, signal.SIGTERM)
@@ -92,7 +92,7 @@ def serve(service: Service, workers: int = 1) -> None:
         remove_own_paths()
 
 
-def run_worker(service: Service, ready: Connection) -> None:
+def run_worker(service: WorkerService, ready: Connection) -> None:
     """Serve in a process of its own until SIGTERM; SIGUSR1 asks a worker to leave the socket to another one."""
     try:
         _run(service, signal.SIGTERM, ready=ready)
@@ -101,7 +101,7 @@ def run_worker(service: Service, ready: Connection) -> None:
         _end(1)
 
 
-def _run(service: Service, *numbers: signal.Signals, ready: Connection | None = None) -> None:
+def _run(service: WorkerService, *numbers: signal.Signals, ready: Connection | None = None) -> None:
     loop = new_event_loop()
     loop.set_default_executor(FairExecutor(holder_now))
     asyncio.set_event_loop(loop)
@@ -121,7 +121,7 @@ def _end(status: int) -> None:
     os._exit(status)
 
 
-async def _serve(service: Service, numbers: tuple[signal.Signals, ...], ready: Connection | None) -> None:
+async def _serve(service: WorkerService, numbers: tuple[signal.Signals, ...], ready: Connection | None) -> None:
     tls = None
     if service.certificate is not None:
         from .tls import Certificate
@@ -154,7 +154,7 @@ async def _serve(service: Service, numbers: tuple[signal.Signals, ...], ready: C
     await serving
 
 
-def _obey_hangup(service: Service, app: Application, server: HttpServer) -> None:
+def _obey_hangup(service: WorkerService, app: Application, server: HttpServer) -> None:
     """Read again what may have changed on SIGHUP; stop when the terminal has ended."""
     loop = asyncio.get_running_loop()
 
@@ -185,5 +185,5 @@ def _stop_with_parent(server: HttpServer) -> None:
     loop.add_reader(sentinel, stop)
 
 
-def _on_loop_error(service: Service, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+def _on_loop_error(service: WorkerService, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     service.warn(str(context.get("message")), context.get("exception"))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from signet.toolsets.boj.outline import Outline, read_outline
+from signet.toolsets.boj.outline import ResultOutline, read_outline
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 values = st.recursive(
@@ -19,7 +19,7 @@ members = st.dictionaries(st.text(), values, max_size=5)
 indents = st.sampled_from([None, 1, "\t", "\r\n "])
 
 
-def found(text: bytes, outline: Outline) -> dict[str, Any]:
+def found(text: bytes, outline: ResultOutline) -> dict[str, Any]:
     return {name: json.loads(text[span.start : span.end]) for name, span in outline.members.items()}
 
 

@@ -13,7 +13,7 @@ from signet.kernel.upstream import UpstreamResponse
 from signet.toolsets.oj.judges import explained
 from signet.toolsets.oj.models import FullProblem
 from signet.toolsets.oj.sandbox.problem_store import ProblemStore
-from signet.toolsets.oj_practice.limits import Limits, limits_of
+from signet.toolsets.oj_practice.limits import RunLimits, limits_of
 from signet.toolsets.oj_practice.samples import MAX_CHARS, MAX_SAMPLES, samples_of
 from signet.toolsets.oj_practice.statement import parts_of
 from signet.toolsets.oj_practice.tools import read_samples, samples_out
@@ -198,7 +198,7 @@ STYLES = {
         [("1", "2", None)],
     ),
     "a heading that is no label ends the samples": (
-        "## Example\n\n### Input\n```\n1\n```\n### Output\n```\n2\n```\n## Limits\n\n### Input\n```\n3\n```\n",
+        "## Example\n\n### Input\n```\n1\n```\n### Output\n```\n2\n```\n## RunLimits\n\n### Input\n```\n3\n```\n",
         [("1", "2", None)],
     ),
     "a constraint ends the samples": (
@@ -211,7 +211,7 @@ STYLES = {
     ),
     "a note behind another section, up to a constraint": (
         (
-            "## Sample Input\n```\n1\n```\n## Sample Output\n```\n2\n```\n## Limits\n\nNone.\n\n"
+            "## Sample Input\n```\n1\n```\n## Sample Output\n```\n2\n```\n## RunLimits\n\nNone.\n\n"
             "## Note\n\nIt is one more.\n\n**Constraints:**\n\nIt is small.\n"
         ),
         [("1", "2", "It is one more.")],
@@ -341,7 +341,7 @@ def test_a_hostile_statement_of_full_size_is_read_to_its_end(piece: str) -> None
     text = "## Sample Output\n|a|b|\n|-|-|\n" + HOSTILE[piece] * (MAX_CHARS // len(HOSTILE[piece])) + "x</p>"
 
     assert samples_of(text[-MAX_CHARS:]).samples == []
-    assert limits_of(text) == Limits(None, None)
+    assert limits_of(text) == RunLimits(None, None)
 
 
 @pytest.mark.parametrize("piece", ["<pre>\n", "<pre", "<pre>x</pre ", "</pre ", "<table><tr><td>"])
@@ -358,24 +358,24 @@ def test_what_is_opened_and_never_closed_is_not_looked_for_again_and_again(begin
 @pytest.mark.parametrize(
     ("text", "limits"),
     [
-        ("**time limit per test:** 1 second\n**memory limit per test:** 256 megabytes", Limits(1000, 256)),
-        ("<div>time limit per test</div>2.5 seconds<div>memory limit per test</div>64 megabytes", Limits(2500, 64)),
-        ("Time Limit: 2 sec / Memory Limit: 1024 MB", Limits(2000, 1024)),
-        ("Time limit: 500 ms\nMemory limit: 1 GB", Limits(500, 1024)),
-        ("时间限制：1.00s 内存限制：125.00MB", Limits(1000, 125)),
-        ("时间限制 1.00s ~ 3.00s", Limits(None, None)),
-        ("There is no time limit for love.", Limits(None, None)),
-        ("时间限制: 1500 毫秒 空间限制: 512000 KB", Limits(1500, 500)),
-        ("実行時間制限: 2秒 メモリ制限: 999424 KiB", Limits(2000, 976)),
-        ("Time limit: 10 milliseconds\nMemory limit: 2 GiB", Limits(10, 2048)),
-        ("Memory limit: 1.5 gigabytes", Limits(None, 1536)),
-        ("Time limit: 1 to 3 s", Limits(None, None)),
-        (" " * 19_984 + "Time limit: 2 ms", Limits(2, None)),
-        (" " * 19_985 + "Time limit: 2 ms", Limits(None, None)),
-        ("", Limits(None, None)),
+        ("**time limit per test:** 1 second\n**memory limit per test:** 256 megabytes", RunLimits(1000, 256)),
+        ("<div>time limit per test</div>2.5 seconds<div>memory limit per test</div>64 megabytes", RunLimits(2500, 64)),
+        ("Time Limit: 2 sec / Memory Limit: 1024 MB", RunLimits(2000, 1024)),
+        ("Time limit: 500 ms\nMemory limit: 1 GB", RunLimits(500, 1024)),
+        ("时间限制：1.00s 内存限制：125.00MB", RunLimits(1000, 125)),
+        ("时间限制 1.00s ~ 3.00s", RunLimits(None, None)),
+        ("There is no time limit for love.", RunLimits(None, None)),
+        ("时间限制: 1500 毫秒 空间限制: 512000 KB", RunLimits(1500, 500)),
+        ("実行時間制限: 2秒 メモリ制限: 999424 KiB", RunLimits(2000, 976)),
+        ("Time limit: 10 milliseconds\nMemory limit: 2 GiB", RunLimits(10, 2048)),
+        ("Memory limit: 1.5 gigabytes", RunLimits(None, 1536)),
+        ("Time limit: 1 to 3 s", RunLimits(None, None)),
+        (" " * 19_984 + "Time limit: 2 ms", RunLimits(2, None)),
+        (" " * 19_985 + "Time limit: 2 ms", RunLimits(None, None)),
+        ("", RunLimits(None, None)),
     ],
 )
-def test_limits_are_read_where_they_are_stated(text: str, limits: Limits) -> None:
+def test_limits_are_read_where_they_are_stated(text: str, limits: RunLimits) -> None:
     assert limits_of(text) == limits
 
 

@@ -47,7 +47,7 @@ from .contracts import check_contract, check_frozen, check_satisfiable, schemas_
 from .doors import check_parity
 from .project import targets_of_project
 from .report import FORMATS
-from .result import CHECKS, CheckReport, CheckResult, State, Subject
+from .result import CHECKS, CheckReport, CheckResult, CheckState, Subject
 from .server_calls import check_servers
 from .servers import SERVER_CHECKS
 
@@ -168,13 +168,13 @@ def _check_tool(subject: Subject, settings: Settings, registry: SchemaRegistry) 
     contract = check_contract(subject, registry)
     schemas = schemas_of(subject, registry)
     results = [contract, *check_clients(subject, schemas)]
-    if contract.state is State.FAILED:
+    if contract.state is CheckState.FAILED:
         names = ("satisfiable", "example", "wrong-input")
         return [*results, *(subject.skipped(name, "its contract cannot be used") for name in names)]
     satisfiable = check_satisfiable(subject, schemas)
     results.append(satisfiable)
     results.append(check_wrong_input(subject, settings, schemas["input"]))
-    if satisfiable.state is State.FAILED:
+    if satisfiable.state is CheckState.FAILED:
         return [*results, subject.skipped("example", "no value keeps its contract")]
     return [*results, check_example(subject, settings, schemas)]
 
@@ -191,9 +191,9 @@ def _check_doors(
     """Compare the doors on the examples that hold; a server that drifted does not start."""
     if has_drifted:
         return [one.skipped("parity", "no server starts before the contracts are frozen") for one in subjects]
-    if any(one.check == "contract" and one.state is State.FAILED for one in results):
+    if any(one.check == "contract" and one.state is CheckState.FAILED for one in results):
         return [one.skipped("parity", "a contract cannot be used") for one in subjects]
-    held = {one.tool for one in results if one.check == "example" and one.state is State.OK}
+    held = {one.tool for one in results if one.check == "example" and one.state is CheckState.OK}
     rest = [one.skipped("parity", "its example does not hold") for one in subjects if one.tool.slug not in held]
     ready = [one for one in subjects if one.tool.slug in held]
     return [*check_parity(ready, targets, settings, on_progress), *rest]

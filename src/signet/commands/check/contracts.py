@@ -17,7 +17,7 @@ from signet.kernel.toolset import Toolset
 from signet.proofs.examples import example_of, is_contradiction, keep, wrong_default
 from signet.settings.catalogue import freezing_target
 
-from .result import CheckResult, State, Subject
+from .result import CheckResult, CheckState, Subject
 
 __all__ = ["check_contract", "check_frozen", "check_satisfiable", "schemas_of"]
 
@@ -70,10 +70,10 @@ def check_frozen(toolset: Toolset, subjects: list[Subject], orphans: Sequence[st
         if frozen is None:
             return [one.warning("frozen", f"not frozen yet: '{freeze}' keeps its contract") for one in subjects]
         if frozen.version and not is_version(frozen.version):
-            return [_of_mark(toolset, State.FAILED, f"'{frozen.version}' is no version: write 1.0.0")]
+            return [_of_mark(toolset, CheckState.FAILED, f"'{frozen.version}' is no version: write 1.0.0")]
         found = [] if agree(toolset, frozen) else [one for one in changes(toolset, frozen) if one.is_change]
     except BrokenContractError as error:
-        return [_of_mark(toolset, State.FAILED, str(error))]
+        return [_of_mark(toolset, CheckState.FAILED, str(error))]
     told: dict[str, list[str]] = {}
     for finding in found:
         higher = higher_version(toolset, frozen.version, freeze) if finding.breaks else ""
@@ -84,7 +84,9 @@ def check_frozen(toolset: Toolset, subjects: list[Subject], orphans: Sequence[st
         for one in subjects
     ]
     gone = [
-        CheckResult(toolset.name, "", "frozen", State.FAILED, "; ".join(texts), (tool_file(frozen.folder, slug), 1))
+        CheckResult(
+            toolset.name, "", "frozen", CheckState.FAILED, "; ".join(texts), (tool_file(frozen.folder, slug), 1)
+        )
         for slug, texts in told.items()
     ]
     return [*results, *gone, *_check_version(toolset, frozen.version, freeze)]
@@ -95,14 +97,14 @@ def _check_version(toolset: Toolset, kept: str, freeze: str) -> list[CheckResult
     if not toolset.version or toolset.version == kept or not kept:
         return []
     if not is_version(toolset.version):
-        return [_of_mark(toolset, State.FAILED, f"'{toolset.version}' is no version: write 1.0.0")]
+        return [_of_mark(toolset, CheckState.FAILED, f"'{toolset.version}' is no version: write 1.0.0")]
     if numbers(toolset.version) < numbers(kept):
         text = f"version {toolset.version} is below {kept}, which is frozen: write {kept} or a higher version"
-        return [_of_mark(toolset, State.FAILED, text)]
-    return [_of_mark(toolset, State.WARNING, f"version {toolset.version} is not frozen, {kept} is: '{freeze}'")]
+        return [_of_mark(toolset, CheckState.FAILED, text)]
+    return [_of_mark(toolset, CheckState.WARNING, f"version {toolset.version} is not frozen, {kept} is: '{freeze}'")]
 
 
-def _of_mark(toolset: Toolset, state: State, message: str) -> CheckResult:
+def _of_mark(toolset: Toolset, state: CheckState, message: str) -> CheckResult:
     """Return a result on a whole toolset, with the file that names it as its place, or else the code."""
     mark = os.path.join(toolset.schema_root or "", MARK_FILE)
     code = next((tool.defined_at for tool in toolset.tools() if tool.defined_at), None)

@@ -13,20 +13,20 @@ from signet import __version__
 from signet.commands.terminal import Cell, table
 from signet.system.text import SPACES, printable
 
-from .result import CheckReport, CheckResult, State
+from .result import CheckReport, CheckResult, CheckState
 
 __all__ = ["FORMATS", "as_json", "as_junit", "as_sarif", "as_text"]
 
 WIDTH: Final = 120
 """The width of the report where there is no terminal."""
 MARKS: Final = {
-    State.OK: ("✓", "green"),
-    State.WARNING: ("!", "yellow"),
-    State.FAILED: ("✗", "bold red"),
-    State.SKIPPED: ("-", "dim"),
+    CheckState.OK: ("✓", "green"),
+    CheckState.WARNING: ("!", "yellow"),
+    CheckState.FAILED: ("✗", "bold red"),
+    CheckState.SKIPPED: ("-", "dim"),
 }
-SEVERITY: Final = (State.OK, State.SKIPPED, State.WARNING, State.FAILED)
-LEVELS: Final = {State.WARNING: "warning", State.FAILED: "error"}
+SEVERITY: Final = (CheckState.OK, CheckState.SKIPPED, CheckState.WARNING, CheckState.FAILED)
+LEVELS: Final = {CheckState.WARNING: "warning", CheckState.FAILED: "error"}
 NO_XML: Final = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """The characters that XML cannot hold."""
 SARIF_SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -55,14 +55,14 @@ def as_text(report: CheckReport) -> str:
 
 def _summary(report: CheckReport) -> str:
     tools = len({result.tool for result in report.results if result.tool})
-    counts = [_counted(state, report.count(state)) for state in State if report.count(state)]
+    counts = [_counted(state, report.count(state)) for state in CheckState if report.count(state)]
     end = "the toolset passes" if report.passes else "the toolset fails"
     strict = ", in which warnings count as failures" if report.is_strict else ""
     return f"{tools} {'tool' if tools == 1 else 'tools'}, checks: {', '.join(counts) or 'none'}; {end}{strict}"
 
 
-def _counted(state: State, count: int) -> str:
-    return f"{count} warnings" if state is State.WARNING and count > 1 else f"{count} {state}"
+def _counted(state: CheckState, count: int) -> str:
+    return f"{count} warnings" if state is CheckState.WARNING and count > 1 else f"{count} {state}"
 
 
 def as_json(report: CheckReport) -> str:
@@ -79,7 +79,7 @@ def as_json(report: CheckReport) -> str:
         }
         for result in report.results
     ]
-    counts = {state: report.count(state) for state in State}
+    counts = {state: report.count(state) for state in CheckState}
     whole = {
         "signet": __version__,
         "targets": report.targets,
@@ -100,7 +100,7 @@ def as_junit(report: CheckReport) -> str:
     suites = Element("testsuites", name=report.title)
     for name in dict.fromkeys(result.toolset for result in report.results):
         results = _joined([result for result in report.results if result.toolset == name])
-        failures, skipped = sum(map(report.fails, results)), sum(one.state is State.SKIPPED for one in results)
+        failures, skipped = sum(map(report.fails, results)), sum(one.state is CheckState.SKIPPED for one in results)
         counts = {"tests": len(results), "failures": failures, "errors": 0, "skipped": skipped}
         suite = SubElement(suites, "testsuite", {"name": name, **{key: str(count) for key, count in counts.items()}})
         for result in results:
@@ -109,7 +109,7 @@ def as_junit(report: CheckReport) -> str:
             text = NO_XML.sub("\ufffd", result.message)
             if report.fails(result):
                 SubElement(case, "failure", message=text, type=result.check).text = text
-            elif result.state is State.SKIPPED:
+            elif result.state is CheckState.SKIPPED:
                 SubElement(case, "skipped", message=text)
             elif text:
                 SubElement(case, "system-out").text = f"{result.state}: {text}"

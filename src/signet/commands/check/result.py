@@ -11,7 +11,7 @@ import msgspec
 from signet.kernel.tools import Tool
 from signet.kernel.toolset import Toolset
 
-__all__ = ["CHECKS", "CheckReport", "CheckResult", "State", "Subject"]
+__all__ = ["CHECKS", "CheckReport", "CheckResult", "CheckState", "Subject"]
 
 CHECKS: Final = {
     "contract": "The input and output contracts of a tool load and compile.",
@@ -26,7 +26,7 @@ CHECKS: Final = {
 """What each check demands, in the order in which they run."""
 
 
-class State(StrEnum):
+class CheckState(StrEnum):
     """What a check says."""
 
     OK = "ok"
@@ -53,21 +53,21 @@ class Subject(msgspec.Struct, frozen=True):
 
     def ok(self, check: str, message: str = "") -> CheckResult:
         """Return a result: the check holds."""
-        return self._result(check, State.OK, message)
+        return self._result(check, CheckState.OK, message)
 
     def warning(self, check: str, message: str) -> CheckResult:
         """Return a result: the check holds, with a remark."""
-        return self._result(check, State.WARNING, message)
+        return self._result(check, CheckState.WARNING, message)
 
     def failed(self, check: str, message: str) -> CheckResult:
         """Return a result: the check does not hold."""
-        return self._result(check, State.FAILED, message)
+        return self._result(check, CheckState.FAILED, message)
 
     def skipped(self, check: str, message: str) -> CheckResult:
         """Return a result: the check was not run."""
-        return self._result(check, State.SKIPPED, message)
+        return self._result(check, CheckState.SKIPPED, message)
 
-    def _result(self, check: str, state: State, message: str) -> CheckResult:
+    def _result(self, check: str, state: CheckState, message: str) -> CheckResult:
         return CheckResult(self.toolset.name, self.tool.slug, check, state, message, self.place)
 
 
@@ -78,7 +78,7 @@ class CheckResult(msgspec.Struct, frozen=True):
     tool: str
     """The slug; empty for what concerns the whole toolset."""
     check: str
-    state: State
+    state: CheckState
     message: str = ""
     place: tuple[str, int] | None = None
     """The file and the line of the code."""
@@ -97,13 +97,13 @@ class CheckReport(msgspec.Struct, frozen=True):
 
     def fails(self, result: CheckResult) -> bool:
         """Return whether a result fails the run."""
-        return result.state is State.FAILED or (self.is_strict and result.state is State.WARNING)
+        return result.state is CheckState.FAILED or (self.is_strict and result.state is CheckState.WARNING)
 
     @property
     def passes(self) -> bool:
         """Whether no result fails the run."""
         return not any(map(self.fails, self.results))
 
-    def count(self, state: State) -> int:
+    def count(self, state: CheckState) -> int:
         """Return the number of results of a state."""
         return sum(result.state is state for result in self.results)

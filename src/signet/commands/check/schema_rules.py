@@ -57,7 +57,7 @@ BESIDE_REFERENCE: Final = frozenset((
 TYPED: Final = ("type", "$ref", "properties", *LISTS[:3])
 
 
-class Part(NamedTuple):
+class SchemaPart(NamedTuple):
     """A part of a schema and its place."""
 
     schema: Any
@@ -74,7 +74,7 @@ class Part(NamedTuple):
 def lint_schema(schema: dict[str, Any], place: str, findings: Findings) -> None:
     """Add the findings on an input schema."""
     linter = _SchemaLinter(schema, findings)
-    stack = [Part(schema, place)]
+    stack = [SchemaPart(schema, place)]
     while stack:
         part = stack.pop()
         if isinstance(part.schema, dict):
@@ -86,22 +86,22 @@ def lint_schema(schema: dict[str, Any], place: str, findings: Findings) -> None:
     linter.end(place)
 
 
-def _children(part: Part) -> Iterator[Part]:
+def _children(part: SchemaPart) -> Iterator[SchemaPart]:
     depth = part.depth + 1
     for keyword in MAPS:
         if isinstance(named := part.schema.get(keyword), dict):
             level = part.level + (keyword in {"properties", "patternProperties"})
             for name, child in named.items():
                 definition = str(name) if keyword == "$defs" and not part.depth else part.definition
-                yield Part(child, f"{part.place}/{keyword}{step(name)}", depth, level, definition, keyword)
+                yield SchemaPart(child, f"{part.place}/{keyword}{step(name)}", depth, level, definition, keyword)
     for keyword in LISTS:
         if isinstance(listed := part.schema.get(keyword), list):
             for index, child in enumerate(listed):
-                yield Part(child, f"{part.place}/{keyword}/{index}", depth, part.level, part.definition, keyword)
+                yield SchemaPart(child, f"{part.place}/{keyword}/{index}", depth, part.level, part.definition, keyword)
     for keyword in SINGLES:
         if keyword in part.schema:
             child = part.schema[keyword]
-            yield Part(child, f"{part.place}/{keyword}", depth, part.level, part.definition, keyword)
+            yield SchemaPart(child, f"{part.place}/{keyword}", depth, part.level, part.definition, keyword)
 
 
 def _types(schema: dict[str, Any]) -> frozenset[str]:
@@ -122,7 +122,7 @@ class _SchemaLinter:
         self._properties = self._enum_values = self._chars = 0
         self._has_reference = False
 
-    def look_at(self, part: Part) -> None:
+    def look_at(self, part: SchemaPart) -> None:
         """Add the findings on one part."""
         types = _types(part.schema)
         self._look_at_keywords(part)
@@ -131,7 +131,7 @@ class _SchemaLinter:
         self._look_at_values(part, types)
         self._look_at_descriptions(part)
 
-    def look_at_boolean(self, part: Part) -> None:
+    def look_at_boolean(self, part: SchemaPart) -> None:
         """Add the findings on a part that is true or false."""
         value = str(part.schema).lower()
         if part.keyword not in {"allOf", "definitions", "patternProperties", "prefixItems"}:
@@ -155,7 +155,7 @@ class _SchemaLinter:
             if target in circular or (isinstance(definition, dict) and "$ref" in definition):
                 self._add("reference-recursive", GENAI, at)
 
-    def _look_at_keywords(self, part: Part) -> None:
+    def _look_at_keywords(self, part: SchemaPart) -> None:
         for keyword in part.schema:
             if keyword in LOST:
                 self._add("keyword-lost", GENAI, f"{part.place}/{keyword}", keyword=keyword, instead=LOST[keyword])
@@ -165,7 +165,7 @@ class _SchemaLinter:
         if part.depth and not any(keyword in part.schema for keyword in TYPED):
             self._add("untyped-schema", STRICT, part.place)
 
-    def _look_at_reference(self, part: Part) -> None:
+    def _look_at_reference(self, part: SchemaPart) -> None:
         reference = part.schema.get("$ref")
         if not isinstance(reference, str):
             return
@@ -182,7 +182,7 @@ class _SchemaLinter:
         if beside:
             self._add("reference-siblings", STRICT, place, keyword=beside[0])
 
-    def _look_at_object(self, part: Part, types: frozenset[str]) -> None:
+    def _look_at_object(self, part: SchemaPart, types: frozenset[str]) -> None:
         properties = part.schema.get("properties")
         named: dict[str, Any] = properties if isinstance(properties, dict) else {}
         self._properties += len(named)
@@ -201,7 +201,7 @@ class _SchemaLinter:
         if named and limit is not None and part.level == limit + 1:
             self._add("nesting-too-deep", STRICT, part.place)
 
-    def _look_at_values(self, part: Part, types: frozenset[str]) -> None:
+    def _look_at_values(self, part: SchemaPart, types: frozenset[str]) -> None:
         if "array" in types and not isinstance(part.schema.get("items"), dict):
             for client in ("OpenAI", "Gemini", "VS Code", "Windsurf"):
                 self._add("array-without-items", client, part.place)
@@ -214,7 +214,7 @@ class _SchemaLinter:
         if isinstance(values := part.schema.get("enum"), list):
             self._look_at_enum(part, values, types)
 
-    def _look_at_enum(self, part: Part, values: list[Any], types: frozenset[str]) -> None:
+    def _look_at_enum(self, part: SchemaPart, values: list[Any], types: frozenset[str]) -> None:
         place = f"{part.place}/enum"
         chars = sum(len(value) for value in values if isinstance(value, str))
         self._enum_values += len(values)
@@ -226,7 +226,7 @@ class _SchemaLinter:
         if len(values) > LARGE_ENUM and chars > (RULES["enum-too-long", STRICT].limit or 0):
             self._add("enum-too-long", STRICT, place, count=chars)
 
-    def _look_at_descriptions(self, part: Part) -> None:
+    def _look_at_descriptions(self, part: SchemaPart) -> None:
         if "description" not in part.schema:
             return
         branches = part.schema.get("anyOf")

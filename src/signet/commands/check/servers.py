@@ -38,7 +38,7 @@ from signet.system.text import hidden_characters
 from .calls import MAX_WRONG, judge_wrong_input, wrong_inputs
 from .client_rules import lint_tool, texts_of
 from .contracts import check_satisfiable
-from .result import CheckResult, State, Subject
+from .result import CheckResult, CheckState, Subject
 
 __all__ = ["SERVER_CHECKS", "CheckedServer", "check_server"]
 
@@ -61,7 +61,7 @@ class CheckedServer(msgspec.Struct):
     tools: list[tuple[Subject, Listed]] = []
     """The tools whose contracts can be used and kept."""
 
-    def tell(self, check: str, state: State, message: str = "") -> None:
+    def tell(self, check: str, state: CheckState, message: str = "") -> None:
         """Add a result on the server as a whole."""
         self.results.append(CheckResult(self.spec.name, "", check, state, message))
 
@@ -73,7 +73,7 @@ def check_server(spec: ServerSpec, lock_file: str, on_progress: Callable[[str], 
     try:
         snapshot = read_server(spec, LIST_S)
     except SnapshotError as error:
-        checked.tell("server", State.FAILED, str(error))
+        checked.tell("server", CheckState.FAILED, str(error))
         return checked
     notes: list[dict[str, Any]] = []
     terms = Terms(spec.name, prefix, {}, lambda *_: partial(_note_run, notes), partial(_note, notes))
@@ -81,17 +81,17 @@ def check_server(spec: ServerSpec, lock_file: str, on_progress: Callable[[str], 
     try:
         pipeline = _pipeline(listed)
     except ValueError as error:
-        checked.tell("server", State.FAILED, str(error))
+        checked.tell("server", CheckState.FAILED, str(error))
         return checked
     left_out = [note for note in notes if note["event"] == "server.tool_left_out"]
     for note in notes:
         if note["event"] == "server.tool_over_budget":
             message = f"{note['tool']}: its {note['side']} schema cannot be used: {note['why']}"
-            checked.tell("contract", State.FAILED, message)
+            checked.tell("contract", CheckState.FAILED, message)
     for note in left_out:
-        checked.tell("server", State.WARNING, f"a tool {note['tool']!r} is left out: {note['why']}")
+        checked.tell("server", CheckState.WARNING, f"a tool {note['tool']!r} is left out: {note['why']}")
     if not left_out:
-        checked.tell("server", State.OK, f"it lists {len(listed)} tools, and speaks {snapshot.version}")
+        checked.tell("server", CheckState.OK, f"it lists {len(listed)} tools, and speaks {snapshot.version}")
     _check_lock(checked, snapshot, lock_file)
     _check_words(checked, snapshot)
     toolset = Toolset(name=spec.name, title=spec.name, tools=tuple, is_foreign=True)
@@ -122,25 +122,25 @@ def _note_run(notes: list[dict[str, Any]], *_: object) -> None:
 def _check_lock(checked: CheckedServer, snapshot: Snapshot, lock_file: str) -> None:
     """Compare what the server says with the lock, if there is one."""
     if not os.path.lexists(lock_file):
-        checked.tell("lock", State.SKIPPED, f"nothing is pinned: there is no {lock_file}")
+        checked.tell("lock", CheckState.SKIPPED, f"nothing is pinned: there is no {lock_file}")
         return
     try:
         locked = read_lock(lock_file).servers.get(checked.spec.name)
     except LockError as error:
-        checked.tell("lock", State.FAILED, str(error))
+        checked.tell("lock", CheckState.FAILED, str(error))
         return
     if locked is None:
-        checked.tell("lock", State.WARNING, f"{lock_file} has no server '{checked.spec.name}'")
+        checked.tell("lock", CheckState.WARNING, f"{lock_file} has no server '{checked.spec.name}'")
         return
     changes = compare_snapshots(locked.snapshot, snapshot)
     for change in changes:
         checked.tell("lock", _state_of(change), describe(change))
     if not changes:
-        checked.tell("lock", State.OK, f"all as pinned in {lock_file}")
+        checked.tell("lock", CheckState.OK, f"all as pinned in {lock_file}")
 
 
-def _state_of(change: EntryChange) -> State:
-    return State.FAILED if is_blocked(change, LockPolicy()) else State.WARNING
+def _state_of(change: EntryChange) -> CheckState:
+    return CheckState.FAILED if is_blocked(change, LockPolicy()) else CheckState.WARNING
 
 
 def _check_words(checked: CheckedServer, snapshot: Snapshot) -> None:
@@ -151,12 +151,12 @@ def _check_words(checked: CheckedServer, snapshot: Snapshot) -> None:
             texts += texts_of(msgspec.json.decode(entry), f"{kind}/{number}")
     hidden = [f"{place}: {_codes(text)}" for text, place in texts if hidden_characters(text)]
     for message in hidden:
-        checked.tell("invisible", State.FAILED, message)
+        checked.tell("invisible", CheckState.FAILED, message)
     if not hidden:
-        checked.tell("invisible", State.OK)
+        checked.tell("invisible", CheckState.OK)
     for text, place in texts:
         for kind in find_secrets(text):
-            checked.tell("secret", State.FAILED, f"{place}: it holds {kind}")
+            checked.tell("secret", CheckState.FAILED, f"{place}: it holds {kind}")
 
 
 def _codes(text: str) -> str:
@@ -177,13 +177,13 @@ def _check_tool(
     kept = schemas if has_output else {"input": schemas["input"]}
     contract = _contract(subject, kept, unusable)
     checked.results += [contract, *_clients(subject, schemas, checked.spec.name, has_output=has_output)]
-    if contract.state is State.FAILED:
+    if contract.state is CheckState.FAILED:
         names = ("satisfiable", "wrong-input")
         checked.results += [subject.skipped(name, "a schema of it cannot be used") for name in names]
         return
     satisfiable = check_satisfiable(subject, kept)
     checked.results += [satisfiable, _wrong_input(subject, one, pipeline, notes)]
-    if satisfiable.state is not State.FAILED:
+    if satisfiable.state is not CheckState.FAILED:
         checked.tools.append((subject, one))
 
 

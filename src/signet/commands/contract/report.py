@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from signet.commands.check.report import as_junit, as_sarif
-from signet.commands.check.result import CheckReport, CheckResult, State
+from signet.commands.check.result import CheckReport, CheckResult, CheckState
 from signet.commands.terminal import table
 from signet.compatibility.contract_set import ContractFinding
 from signet.system.text import REPLACEMENT, printable, visible
@@ -81,7 +81,7 @@ def _report(old: str, new: str, shown: Findings) -> CheckReport:
             toolset=new,
             tool=finding.tool,
             check=finding.side,
-            state=State.FAILED if finding.breaks else State.OK,
+            state=CheckState.FAILED if finding.breaks else CheckState.OK,
             message=visible(_sentence(finding)),
             place=None if lines is None else (old.partition("#")[0], lines.get(finding.tool, 1)),
         )

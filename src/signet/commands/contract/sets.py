@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from signet.compatibility.contract_set import Terms
+from signet.compatibility.contract_set import ContractTerms
 from signet.kernel.schemas import Bundle, schema_of
 from signet.settings.usage import UsageError
 from signet.system.text import printable
@@ -33,7 +33,7 @@ MAX_REASON_CHARS: Final = 300
 class ContractSet(msgspec.Struct, frozen=True):
     """The terms of tools: keyed by slug if read from bundles, by MCP name if a server listed them."""
 
-    tools: dict[str, Terms]
+    tools: dict[str, ContractTerms]
     listed: bool = False
 
 
@@ -45,7 +45,7 @@ def read_set(source: str, *, token: str | None = None) -> ContractSet:
     """
     if source.startswith(SERVERS):
         listed = _listed_tools(source, token)
-        terms = ((tool.name, Terms(tool.input_schema, tool.output_schema or True)) for tool in listed)
+        terms = ((tool.name, ContractTerms(tool.input_schema, tool.output_schema or True)) for tool in listed)
         return ContractSet(_by_name(terms, source), listed=True)
     from pathlib import Path
 
@@ -85,13 +85,13 @@ def _from_snapshot(source: str) -> ContractSet:
         raise UsageError(f"{source} is no contract set ({error}): {SOURCES}") from None
 
 
-def _terms(snapshot: Snapshot) -> Iterator[tuple[str, Terms]]:
+def _terms(snapshot: Snapshot) -> Iterator[tuple[str, ContractTerms]]:
     for text in snapshot.tools:
         tool: dict[str, Any] = msgspec.json.decode(text)
         schemas = [tool.get("inputSchema", {"type": "object"}), tool.get("outputSchema") or True]
         if not all(isinstance(one, dict | bool) for one in schemas):
             raise ValueError(f"a schema of {tool.get('name')} is none")
-        yield tool["name"], Terms(*schemas)
+        yield tool["name"], ContractTerms(*schemas)
 
 
 def as_listed(bundles: ContractSet) -> ContractSet:
@@ -105,7 +105,9 @@ def as_listed(bundles: ContractSet) -> ContractSet:
     for slug, terms in bundles.tools.items():
         tool = known.get(slug)
         has_text_output = tool is not None and tool.to_content is not None
-        tools[slug if tool is None else tool.name] = Terms(terms.input, output=True) if has_text_output else terms
+        tools[slug if tool is None else tool.name] = (
+            ContractTerms(terms.input, output=True) if has_text_output else terms
+        )
     return ContractSet(tools, listed=True)
 
 
@@ -121,18 +123,18 @@ def _wheel_files(source: str) -> list[tuple[str, bytes]]:
         raise UsageError(f"{source} is no wheel: {SOURCES}") from None
 
 
-def _from_bundles(files: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, Terms]]:
+def _from_bundles(files: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, ContractTerms]]:
     for name, data in files:
         try:
             bundle = msgspec.json.decode(data, type=Bundle)
-            terms = Terms(schema_of(bundle.input), schema_of(bundle.output))
+            terms = ContractTerms(schema_of(bundle.input), schema_of(bundle.output))
         except (ValueError, RecursionError) as error:
             raise UsageError(f"{name} is no bundle of a tool's contracts ({error})") from None
         yield bundle.tool, terms
 
 
-def _by_name(named: Iterable[tuple[str, Terms]], source: str) -> dict[str, Terms]:
-    tools: dict[str, Terms] = {}
+def _by_name(named: Iterable[tuple[str, ContractTerms]], source: str) -> dict[str, ContractTerms]:
+    tools: dict[str, ContractTerms] = {}
     for name, terms in named:
         if name in tools:
             raise UsageError(f"{source} has the tool {name} twice")

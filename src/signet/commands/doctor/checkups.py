@@ -14,7 +14,7 @@ from typing import Any, Final
 from signet import __version__
 from signet.advice import advise
 from signet.app import JOURNALS, open_toolbox, resolve
-from signet.kernel.checkup import CONFIGURED, INSTALLED, Check, Finding, note, ok, trouble
+from signet.kernel.checkup import CONFIGURED, INSTALLED, Check, CheckupResult, note, ok, trouble
 from signet.settings.catalogue import TOOLSETS, find_toolset
 from signet.settings.fields import Given
 from signet.settings.model import EnabledToolset, Settings
@@ -83,7 +83,7 @@ def _installed(origin: Origin) -> Iterator[Check]:
         yield Check(INSTALLED, "programs (optional)", _programs)
 
 
-def _signet(origin: Origin) -> Finding:
+def _signet(origin: Origin) -> CheckupResult:
     where = {
         "index": "from a package index",
         "unknown": "without metadata: it was copied, not installed",
@@ -91,11 +91,11 @@ def _signet(origin: Origin) -> Finding:
     return ok(f"{__version__}, {where}")
 
 
-def _python() -> Finding:
+def _python() -> CheckupResult:
     return ok(f"{platform.python_implementation()} {platform.python_version()}, {sys.executable}")
 
 
-def _packages() -> Finding:
+def _packages() -> CheckupResult:
     """Look up the packages that Signet needs, as its metadata names them."""
     try:
         stated = requires(DISTRIBUTION) or []
@@ -121,14 +121,14 @@ def _is_elsewhere(requirement: str) -> bool:
     return "sys_platform" in requirement and sys.platform == "win32"
 
 
-def _extra(extra: str, origin: Origin) -> Finding:
+def _extra(extra: str, origin: Origin) -> CheckupResult:
     missing = missing_modules(extra)
     if not missing:
         return ok(", ".join(f"{name} {version(name)}" for name in EXTRAS[extra]))
     return note(f"no {' and no '.join(missing)}; {PURPOSES[extra]} needs it", install_command(extra, origin=origin))
 
 
-def _command() -> Finding:
+def _command() -> CheckupResult:
     path = shutil.which("signet")
     here = os.path.join(os.path.dirname(sys.executable), "signet")
     if path is None:
@@ -138,7 +138,7 @@ def _command() -> Finding:
     return ok(path)
 
 
-def _programs() -> Finding:
+def _programs() -> CheckupResult:
     missing = [name for name in PROGRAMS if shutil.which(name) is None]
     if missing:
         return note(f"not there: {', '.join(missing)}; only `make test` uses them", "make tools")
@@ -148,7 +148,7 @@ def _programs() -> Finding:
 # --- configured
 
 
-def _given(environ: Mapping[str, str], flags: Mapping[str, Any]) -> Finding:
+def _given(environ: Mapping[str, str], flags: Mapping[str, Any]) -> CheckupResult:
     """List the variables and flags that set something; a secret is named and not shown."""
     shown = []
     for name, field in known_settings().items():
@@ -161,7 +161,7 @@ def _given(environ: Mapping[str, str], flags: Mapping[str, Any]) -> Finding:
     return ok(", ".join(shown) or "none: every setting has its default")
 
 
-def _file(path: str, given: Mapping[str, Given]) -> Finding:
+def _file(path: str, given: Mapping[str, Given]) -> CheckupResult:
     """List the settings that hold as a file has them."""
     known = known_settings()
     shown = [
@@ -172,7 +172,7 @@ def _file(path: str, given: Mapping[str, Given]) -> Finding:
     return ok(f"{path}: {', '.join(shown) or 'it sets nothing, or flags and variables win'}")
 
 
-def _toolsets(settings: Settings, enabled: list[EnabledToolset]) -> Finding:
+def _toolsets(settings: Settings, enabled: list[EnabledToolset]) -> CheckupResult:
     names = [toolset.name for toolset, _ in enabled]
     resting = [find_toolset(name) for name in TOOLSETS if name not in names]
     text = f"enabled: {', '.join(names) or 'none'}"
@@ -191,7 +191,7 @@ def _toolsets(settings: Settings, enabled: list[EnabledToolset]) -> Finding:
     return note(f"{text}; not enabled: {', '.join(one.name for one in wanting)}", advice)
 
 
-def _contracts(enabled: list[EnabledToolset]) -> Finding:
+def _contracts(enabled: list[EnabledToolset]) -> CheckupResult:
     try:
         toolbox, _ = open_toolbox(enabled)
     except UsageError as error:

@@ -16,7 +16,7 @@ from signet import __version__
 from signet.commands.arguments import TOOLSET_FLAGS, Parser, add_settings, flags_of
 from signet.commands.ending import leave
 from signet.commands.terminal import replace_unencodable, table, write, write_json
-from signet.kernel.checkup import Check, Finding, State, note, trouble
+from signet.kernel.checkup import Check, CheckupResult, State, note, trouble
 from signet.settings.fields import Given
 from signet.settings.names import PREFIX, known_settings, variable_of
 from signet.settings.reading import read_configuration
@@ -91,20 +91,20 @@ def _secrets(environ: Mapping[str, str], flags: Mapping[str, Any]) -> list[str]:
     return [str(value) for value in values if value and str(value).strip()]
 
 
-def _without_secrets(finding: Finding, redactor: SecretRedactor) -> Finding:
+def _without_secrets(finding: CheckupResult, redactor: SecretRedactor) -> CheckupResult:
     text, mend = (redact_user_info(redactor.text(part)) for part in (finding.text, finding.mend))
-    return Finding(finding.state, text, mend)
+    return CheckupResult(finding.state, text, mend)
 
 
-async def _run_all(checks: Iterable[Check]) -> list[Finding]:
+async def _run_all(checks: Iterable[Check]) -> list[CheckupResult]:
     """Run all checks, those that wait at once; a check that takes too long is given up."""
     return list(await asyncio.gather(*map(_run_one, checks)))
 
 
-async def _run_one(check: Check) -> Finding:
+async def _run_one(check: Check) -> CheckupResult:
     try:
         finding = check.run()
-        if isinstance(finding, Finding):
+        if isinstance(finding, CheckupResult):
             return finding
         return await asyncio.wait_for(_awaited(finding), LIMIT_S)
     except TimeoutError:
@@ -113,12 +113,12 @@ async def _run_one(check: Check) -> Finding:
         return note(f"could not be checked ({type(error).__name__})")
 
 
-async def _awaited(finding: Any) -> Finding:
-    result: Finding = await finding
+async def _awaited(finding: Any) -> CheckupResult:
+    result: CheckupResult = await finding
     return result
 
 
-def _report(found: list[tuple[Check, Finding]], *, as_json: bool) -> None:
+def _report(found: list[tuple[Check, CheckupResult]], *, as_json: bool) -> None:
     troubles = sum(finding.state is State.TROUBLE for _, finding in found)
     if as_json:
         rows = [{"area": check.area, "name": check.name, **msgspec.to_builtins(finding)} for check, finding in found]

@@ -14,7 +14,7 @@ import msgspec
 
 from signet.advice import advise
 from signet.app import open_toolbox
-from signet.kernel.checkup import CONFIGURED, REACHABLE, Check, Finding, note, ok, trouble
+from signet.kernel.checkup import CONFIGURED, REACHABLE, Check, CheckupResult, note, ok, trouble
 from signet.kernel.errors import Fault
 from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
@@ -64,7 +64,7 @@ def reach_checks(settings: Settings, *, is_port_named: bool) -> Iterator[Check]:
             yield Check(REACHABLE, f"upstream of {toolset.name}", partial(_upstream, enabled, settings))
 
 
-def _certificate(settings: Settings) -> Finding:
+def _certificate(settings: Settings) -> CheckupResult:
     if not (settings.tls_cert and settings.tls_key):
         return trouble("--tls-cert and --tls-key go together", "write both")
     from signet.transports.tls import load_context
@@ -76,7 +76,7 @@ def _certificate(settings: Settings) -> Finding:
     return ok(settings.tls_cert)
 
 
-def _open_door(settings: Settings) -> Finding:
+def _open_door(settings: Settings) -> CheckupResult:
     """Check that nobody else can call a tool that is not public."""
     try:
         toolbox, _ = open_toolbox(settings.enabled())
@@ -95,7 +95,7 @@ def _open_door(settings: Settings) -> Finding:
     return ok("no token is set: only this machine can call, or only public tools are served")
 
 
-def _address(settings: Settings, *, is_named: bool) -> Finding:
+def _address(settings: Settings, *, is_named: bool) -> CheckupResult:
     """Try to listen where `signet serve` would; a server of Signet there is fine."""
     host, port = settings.host, settings.port
     where = host if host.startswith(UNIX_PREFIX) else f"{host}:{port}"
@@ -123,7 +123,7 @@ def _is_signet(host: str, port: int) -> bool:
         connection.close()
 
 
-def _folder(path: str, flag: str) -> Finding:
+def _folder(path: str, flag: str) -> CheckupResult:
     """Check that a folder can be written to, or be made; nothing is made here."""
     existing = os.path.abspath(path)
     while not os.path.lexists(existing):
@@ -137,7 +137,7 @@ def _folder(path: str, flag: str) -> Finding:
     return ok(shown if existing == shown else f"{shown} (made when it is needed)")
 
 
-def _replay(folder: str) -> Finding:
+def _replay(folder: str) -> CheckupResult:
     try:
         read_recording(folder)
     except UsageError as error:
@@ -145,7 +145,7 @@ def _replay(folder: str) -> Finding:
     return ok(f"answered from the recording in {folder}: nothing is asked for")
 
 
-async def _upstream(enabled: EnabledToolset, settings: Settings) -> Finding:
+async def _upstream(enabled: EnabledToolset, settings: Settings) -> CheckupResult:
     """Ask an upstream once, for something small, in a bounded time."""
     toolset, own = enabled
     spec: UpstreamSpec = toolset.upstream(own) if toolset.upstream is not None else UpstreamSpec(base_url=None)
@@ -169,7 +169,9 @@ async def _upstream(enabled: EnabledToolset, settings: Settings) -> Finding:
     return _judge(upstream, response, spec, f"{toolset.name.upper()}_TOKEN", f"{took_ms:.0f} ms")
 
 
-def _judge(upstream: HttpUpstream, response: UpstreamResponse, spec: UpstreamSpec, token: str, took: str) -> Finding:
+def _judge(
+    upstream: HttpUpstream, response: UpstreamResponse, spec: UpstreamSpec, token: str, took: str
+) -> CheckupResult:
     where = upstream.origin
     if response.status in UNAUTHORIZED:
         what = "refuses the token" if upstream.has_token else "wants a token"

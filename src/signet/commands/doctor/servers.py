@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from signet.advice import advise
-from signet.kernel.checkup import REACHABLE, Check, Finding, ok, trouble
+from signet.kernel.checkup import REACHABLE, Check, CheckupResult, ok, trouble
 from signet.mcp.link import LinkError
 from signet.mcp.snapshot import Snapshot
 from signet.recording.message_reader import MessageReader
@@ -31,7 +31,7 @@ def server_checks(settings: Settings) -> Iterator[Check]:
             yield Check(REACHABLE, f"server {spec.name}", partial(_server, spec, flags))
 
 
-async def _server(spec: ServerSpec, flags: list[str]) -> Finding:
+async def _server(spec: ServerSpec, flags: list[str]) -> CheckupResult:
     try:
         snapshot = await asyncio.to_thread(read_server, spec, LIST_S)
     except SnapshotError as error:

@@ -8,7 +8,7 @@ import re
 import sys
 from typing import Any, Final
 
-from signet.clients.clients import CLIENTS, EDITORS, Client, Launch, path_of
+from signet.clients.clients import CLIENTS, EDITORS, AiClient, Launch, path_of
 from signet.commands.arguments import USAGE, Parser, print_err
 from signet.commands.terminal import on_terminal, say, write
 from signet.settings.usage import UsageError
@@ -53,7 +53,7 @@ examples:
 class Place:
     """An entry's place: the client, its file and how that is edited."""
 
-    def __init__(self, client: Client, file: ConfigFile, name: str) -> None:
+    def __init__(self, client: AiClient, file: ConfigFile, name: str) -> None:
         self.client, self.file, self.name = client, file, name
         self.editor = EDITORS[client.syntax]
         self.keys = (*client.keys, name)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from signet.app import JOURNALS
 from signet.commands.terminal import Cell, on_terminal, say, table, write, write_json
-from signet.journal.reading import Follower, JournalLine, find_files, last_lines, merged
+from signet.journal.reading import JournalFollower, JournalLine, find_files, last_lines, merged
 from signet.settings.usage import UsageError
 
 from .filters import add_filters, filter_of
@@ -84,7 +84,7 @@ def _answer(args: argparse.Namespace) -> int:
         from .sql import ask
 
         return ask(args.sql, _files(folders, all_runs=args.all), as_json=args.json)
-    followers = [Follower(folder) for folder in folders] if args.follow else []
+    followers = [JournalFollower(folder) for folder in folders] if args.follow else []
     paths = _files(folders, all_runs=args.all, may_lack=args.follow)
     count = args.last or SHOWN
     if wanted.is_set:

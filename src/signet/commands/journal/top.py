@@ -14,7 +14,7 @@ import msgspec
 
 from signet.app import JOURNALS
 from signet.commands.terminal import on_terminal, table, write
-from signet.journal.reading import Follower, JournalLine, find_files, last_lines
+from signet.journal.reading import JournalFollower, JournalLine, find_files, last_lines
 from signet.settings.usage import UsageError
 from signet.system.files import open_regular
 
@@ -122,7 +122,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     _check(args.folder, args.audit_log)
-    follower, audit = Follower(args.folder), AuditTail(args.audit_log)
+    follower, audit = JournalFollower(args.folder), AuditTail(args.audit_log)
     window = Window(args.over.total_seconds())
     window.add(_recent(args.folder, window.oldest(datetime.now(UTC))), audit.new_callers(), datetime.now(UTC))
     if args.once or not on_terminal():

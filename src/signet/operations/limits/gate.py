@@ -20,7 +20,7 @@ from signet.operations.store.memory import MemoryStore
 from signet.operations.store.store import Bucket, Decision, Store, StoreError, StoreFullError
 
 from .figures import Figures
-from .outage import Outage
+from .outage import StoreOutage
 from .policy import Limit, Policy
 
 __all__ = ["LimitGate", "words"]
@@ -55,7 +55,7 @@ class _Rules(msgspec.Struct, frozen=True):
 class LimitGate:
     """Lets a call in if none of its buckets is full."""
 
-    def __init__(self, policy: Policy, store: Store, figures: Figures, outage: Outage) -> None:
+    def __init__(self, policy: Policy, store: Store, figures: Figures, outage: StoreOutage) -> None:
         self._policy = policy
         self._store = store
         self._figures = figures

@@ -28,7 +28,7 @@ from signet.kernel.wire import decode_in_chunks
 from signet.operations.store.store import Kept, Store, StoreError
 from signet.system.shares import Shares
 
-from .outage import Outage
+from .outage import StoreOutage
 from .unsaved import UnsavedAnswers
 
 __all__ = ["KEEP_S", "MAX_BODY_BYTES", "IdempotencyGate"]
@@ -93,7 +93,7 @@ class IdempotencyGate:
     def __init__(
         self,
         store: Store,
-        outage: Outage,
+        outage: StoreOutage,
         timeout_s: float,
         *,
         denies: bool = False,

@@ -9,12 +9,12 @@ from signet.operations.store.store import StoreError
 
 from .figures import Figures
 
-__all__ = ["Outage"]
+__all__ = ["StoreOutage"]
 
 RETRY_S = 1.0
 
 
-class Outage:
+class StoreOutage:
     """Knows whether the store is away, and what becomes of calls meanwhile."""
 
     def __init__(self, figures: Figures, log: Callable[..., None] = lambda _, **__: None) -> None:

@@ -18,7 +18,7 @@ import msgspec
 
 from signet.kernel.wire import without_halves
 
-__all__ = ["Buffer", "Outline", "Span", "checked", "more_members", "read_outline", "slices"]
+__all__ = ["Buffer", "ResultOutline", "Span", "checked", "more_members", "read_outline", "slices"]
 
 Buffer = bytes | bytearray
 T = TypeVar("T")
@@ -48,7 +48,7 @@ class Span(NamedTuple):
     end: int
 
 
-class Outline(NamedTuple):
+class ResultOutline(NamedTuple):
     """The members of an object by their names in upper case, and the rows of one of them."""
 
     members: dict[str, Span]
@@ -66,13 +66,13 @@ def slices(text: Buffer) -> range:
     return range(0, len(text), STEP_BYTES)
 
 
-def read_outline(text: Buffer, start: int, rows_of: str, max_members: int) -> Outline:
+def read_outline(text: Buffer, start: int, rows_of: str, max_members: int) -> ResultOutline:
     """Return the outline of the object that begins at `start`; of equal names, the last counts.
 
     Raises:
         ValueError: the text is not a JSON object, or has too many members.
     """
-    outline, count = Outline({}, array("Q")), 0
+    outline, count = ResultOutline({}, array("Q")), 0
     place = _expect(text, start, b"{")
     if _peek(text, place) == b"}":
         return _ended(text, _expect(text, place, b"}"), outline)
@@ -106,7 +106,7 @@ def checked(decode: Callable[[Any], T], text: Buffer | memoryview) -> T:
         raise
 
 
-def _ended(text: Buffer, place: int, outline: Outline) -> Outline:
+def _ended(text: Buffer, place: int, outline: ResultOutline) -> ResultOutline:
     if _skip_blank(text, place) < len(text):
         raise ValueError("there is more behind the end of the JSON")
     return outline

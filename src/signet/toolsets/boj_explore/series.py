@@ -48,7 +48,7 @@ SEPARATORS: Final = re.compile(r"\s*[,;]\s*")
 A_YEAR: Final = timedelta(days=380)
 
 
-class Page(Struct, frozen=True):
+class SeriesPage(Struct, frozen=True):
     """One response of the Bank, and its request."""
 
     db: str
@@ -115,7 +115,7 @@ async def _ask(ctx: Context, args: SeriesIn, wanted: list[WantedSeries]) -> Aske
     groups: dict[tuple[str, str], list[WantedSeries]] = {}
     for one in wanted:
         groups.setdefault((one.db, one.known.frequency if one.known else ""), []).append(one)
-    pages: list[Page] = []
+    pages: list[SeriesPage] = []
     complete = True
     for (_, frequency), group in groups.items():
         query = _query(args, group, frequency)
@@ -130,7 +130,9 @@ async def _ask(ctx: Context, args: SeriesIn, wanted: list[WantedSeries]) -> Aske
     return Asked([(one, series) for one, series in named if series is not None], first.url, at, complete)
 
 
-async def _pages(ctx: Context, query: DataCodeIn, group: list[WantedSeries], limit: int) -> tuple[list[Page], bool]:
+async def _pages(
+    ctx: Context, query: DataCodeIn, group: list[WantedSeries], limit: int
+) -> tuple[list[SeriesPage], bool]:
     """Return the pages of a group, and whether they are all; series of several frequencies are asked for alone."""
     try:
         return await _each_page(ctx, query, limit)
@@ -142,7 +144,7 @@ async def _pages(ctx: Context, query: DataCodeIn, group: list[WantedSeries], lim
             raise unknown_database(query.db) from None
         if message != MIXED or len(group) > MAX_ALONE:
             raise
-    pages: list[Page] = []
+    pages: list[SeriesPage] = []
     complete = True
     for one in group:
         alone = DataCodeIn(one.db, (one.code,), lang=query.lang)
@@ -152,8 +154,8 @@ async def _pages(ctx: Context, query: DataCodeIn, group: list[WantedSeries], lim
     return pages, complete
 
 
-async def _each_page(ctx: Context, query: DataCodeIn, limit: int) -> tuple[list[Page], bool]:
-    pages: list[Page] = []
+async def _each_page(ctx: Context, query: DataCodeIn, limit: int) -> tuple[list[SeriesPage], bool]:
+    pages: list[SeriesPage] = []
     position = 1
     while True:
         at = DataCodeIn(
@@ -162,7 +164,7 @@ async def _each_page(ctx: Context, query: DataCodeIn, limit: int) -> tuple[list[
         )  # fmt: skip
         result = await get_data_code.run(at, ctx)
         origin = ctx.upstream.origin if ctx.upstream else ""
-        pages.append(Page(query.db, origin + request_of(check(at)).target, result))
+        pages.append(SeriesPage(query.db, origin + request_of(check(at)).target, result))
         following = result.next_position
         if following is None or following <= position:
             return pages, following is None

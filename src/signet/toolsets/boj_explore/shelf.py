@@ -28,7 +28,7 @@ from signet.system.files import lock, make_private_folders, open_private, open_r
 from signet.toolsets.boj.databases import DATABASES, Database
 from signet.toolsets.boj.models import MetadataEntry
 
-from .store import IndexedSeries, ListFacts, Store, WordFilter, write_store
+from .store import IndexedSeries, ListFacts, SeriesStore, WordFilter, write_store
 from .words import SearchQuery, fold
 
 __all__ = ["ORDER", "Found", "Shelf", "database_words", "folder_of"]
@@ -77,7 +77,7 @@ class Shelf:
         self.folder = folder
         self.trouble = ""
         """Why stores are kept in memory, where a folder was to hold them."""
-        self._stores: dict[str, tuple[tuple[int, int], Store]] = {}
+        self._stores: dict[str, tuple[tuple[int, int], SeriesStore]] = {}
         """The open stores, each with the identity of its file."""
         self._lock = RLock()
 
@@ -95,7 +95,7 @@ class Shelf:
             return
         in_memory = (store for identity, store in self._stores.values() if identity == IN_MEMORY)
         if self.folder is None or sum(store.facts.series for store in in_memory) <= MAX_SERIES_IN_MEMORY:
-            store = Store(write_store(":memory:", facts, rows()))
+            store = SeriesStore(write_store(":memory:", facts, rows()))
             with self._lock:
                 self._replace(db, IN_MEMORY, store)
 
@@ -197,7 +197,7 @@ class Shelf:
                 hits += [(-series.score - rank, place, at, series) for at, series in enumerate(found)]
         return Found(total, [series for *_, series in nsmallest(limit, hits)], some)
 
-    def _open(self, db: str) -> Store | None:
+    def _open(self, db: str) -> SeriesStore | None:
         return self._stores[db][1] if db in self._stores else None
 
     def _refresh(self, db: str) -> None:
@@ -218,7 +218,7 @@ class Shelf:
             return
         with self._removing(db):
             uri = f"file:{path.replace('%', '%25').replace('?', '%3f').replace('#', '%23')}?mode=ro&immutable=1"
-            store = Store(sqlite3.connect(uri, uri=True, check_same_thread=False))
+            store = SeriesStore(sqlite3.connect(uri, uri=True, check_same_thread=False))
             self._replace(db, identity, store)
 
     @contextlib.contextmanager
@@ -234,7 +234,7 @@ class Shelf:
                 with contextlib.suppress(OSError):
                     os.unlink(self._path(db))
 
-    def _replace(self, db: str, identity: tuple[int, int], store: Store) -> None:
+    def _replace(self, db: str, identity: tuple[int, int], store: SeriesStore) -> None:
         old = self._stores.get(db)
         self._stores[db] = (identity, store)
         if old is not None:

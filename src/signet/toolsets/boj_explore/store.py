@@ -1,6 +1,6 @@
 """The index of one database: an SQLite file with its series, its headings, and a full-text table of trigrams.
 
-    rows of the list ── write_store ──▶ FM08.sqlite3 ── Store ──▶ hits, series by code, codes alike
+    rows of the list ── write_store ──▶ FM08.sqlite3 ── SeriesStore ──▶ hits, series by code, codes alike
 
 The full-text table keeps only which trigram stands in which row, which makes it small; what is found by it is compared
 with the text itself. Words of two characters have no trigram: they are looked for in the texts alone. Call it in a
@@ -21,7 +21,7 @@ from signet.toolsets.boj.periods import frequency_code
 
 from .words import SearchQuery, fold
 
-__all__ = ["IndexedSeries", "ListFacts", "Store", "WordFilter", "check_sqlite", "write_store"]
+__all__ = ["IndexedSeries", "ListFacts", "SeriesStore", "WordFilter", "check_sqlite", "write_store"]
 
 FORMAT: Final = 1
 """The version of the tables; a file of another version is made anew."""
@@ -184,7 +184,7 @@ class _Rows:
         )  # fmt: skip
 
 
-class Store:
+class SeriesStore:
     """An open store."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct, json
 
-from signet.kernel.checkup import CONFIGURED, Check, Finding, note, ok
+from signet.kernel.checkup import CONFIGURED, Check, CheckupResult, note, ok
 from signet.kernel.tools import Tool
 from signet.kernel.toolset import CorpusRow, SandboxSpec, Toolset, UpstreamSpec
 from signet.kernel.upstream import Upstream, UpstreamRequest
@@ -63,7 +63,7 @@ def _upstream(settings: OjSettings) -> UpstreamSpec:
 
 
 def _checks(settings: OjSettings) -> Sequence[Check]:
-    def token() -> Finding:
+    def token() -> CheckupResult:
         if settings.token:
             return ok("the backend is sent a token")
         return note("no token: get_platform_status needs one, and most backends do for all tools", "set OJ_TOKEN")

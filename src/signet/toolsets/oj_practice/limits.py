@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
-__all__ = ["Limits", "limits_of"]
+__all__ = ["RunLimits", "limits_of"]
 
 _SPACE: Final = r"[\s*_:：|`]{0,12}"
 _RANGE: Final = r"(?!\s*(?:[-~～]|to\b)\s*\d)"
@@ -28,18 +28,18 @@ _MILLISECONDS: Final = {"m": 1, "毫": 1}
 _MEGABYTES: Final = {"k": 1 / 1024, "m": 1, "g": 1024}
 
 
-class Limits(Struct, frozen=True):
+class RunLimits(Struct, frozen=True):
     """The limits of one test; None where the statement states none, or a range."""
 
     time_ms: int | None = None
     memory_mb: int | None = None
 
 
-def limits_of(content: str) -> Limits:
+def limits_of(content: str) -> RunLimits:
     """Return the limits that a statement states."""
     head = re.sub(r"<[^<>]{0,200}>", " ", content[:MAX_HEAD_CHARS])
     time, memory = _TIME.search(head), _MEMORY.search(head)
-    return Limits(
+    return RunLimits(
         time_ms=round(float(time[1]) * _MILLISECONDS.get(time[2][0].lower(), 1000)) if time else None,
         memory_mb=round(float(memory[1]) * _MEGABYTES[memory[2][0].lower()]) if memory else None,
     )

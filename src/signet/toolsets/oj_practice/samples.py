@@ -16,7 +16,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from .statement import Kind, Part, parts_of
+from .statement import Kind, StatementPart, parts_of
 
 __all__ = ["MAX_SAMPLES", "Sample", "Samples", "samples_of"]
 
@@ -134,7 +134,7 @@ class _Reader:
         self._tables = False
         self._announced = False
 
-    def take(self, part: Part) -> None:
+    def take(self, part: StatementPart) -> None:
         """Take the next part."""
         if part.kind is Kind.CODE:
             self._take_code(part.text)
@@ -193,7 +193,7 @@ class _Reader:
         if label.role in {Role.INPUT, Role.OUTPUT} and not label.is_plain:
             self._in_section = True
 
-    def _take_text(self, part: Part) -> None:
+    def _take_text(self, part: StatementPart) -> None:
         lines = part.text.split("\n")
         label = label_of(lines[0], in_section=self._in_section)
         if label is None or part.kind is Kind.ITEM or (self._is_explained and label.role is Role.OUTPUT):
@@ -218,7 +218,7 @@ class _Reader:
         else:
             self._explain(text)
 
-    def _take_table(self, part: Part) -> None:
+    def _take_table(self, part: StatementPart) -> None:
         """Take the samples of a table with columns for input and output."""
         heads = [label_of(cell, in_section=True) for cell in part.rows[0]] if part.rows else []
         roles = [head.role if head is not None and not head.rest else None for head in heads]

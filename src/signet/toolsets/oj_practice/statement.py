@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from signet.toolsets.oj import html
 
-__all__ = ["Kind", "Part", "parts_of"]
+__all__ = ["Kind", "StatementPart", "parts_of"]
 
 _HTML: Final = re.compile(r"</(?:p|pre|div|section)\s*>", re.IGNORECASE)
 _MARKDOWN: Final = re.compile(r"^ {0,3}(?:#{1,6}[ \t]|```|~~~)", re.MULTILINE)
@@ -45,7 +45,7 @@ class Kind(Enum):
     TABLE = auto()
 
 
-class Part(Struct, frozen=True):
+class StatementPart(Struct, frozen=True):
     """One part of a statement."""
 
     kind: Kind
@@ -54,7 +54,7 @@ class Part(Struct, frozen=True):
     """The cells of a table, the heading's row first; a line break in a cell is a line feed."""
 
 
-def parts_of(content: str) -> list[Part]:
+def parts_of(content: str) -> list[StatementPart]:
     """Return the parts of a statement."""
     if _HTML.search(content) and not _MARKDOWN.search(_without_preformatted(content)):
         reader = _HtmlReader()
@@ -69,7 +69,7 @@ def _without_preformatted(content: str) -> str:
     return _PRE_BODY.sub("", content[:end]) + content[end:]
 
 
-def _from_markdown(lines: list[str]) -> Iterator[Part]:
+def _from_markdown(lines: list[str]) -> Iterator[StatementPart]:
     place = 0
     while place < len(lines):
         line = lines[place]
@@ -80,25 +80,25 @@ def _from_markdown(lines: list[str]) -> Iterator[Part]:
             continue
         if fence:
             place = _end_of_fence(lines, place, fence[1])
-            yield Part(Kind.CODE, "\n".join(lines[start + 1 : place]))
+            yield StatementPart(Kind.CODE, "\n".join(lines[start + 1 : place]))
             place += 1
         elif heading:
-            yield Part(Kind.HEADING, heading[1].strip().rstrip("#").rstrip())
+            yield StatementPart(Kind.HEADING, heading[1].strip().rstrip("#").rstrip())
         elif _PRE.match(line):
             place = next((at + 1 for at in range(start, len(lines)) if _PRE_END.search(lines[at])), len(lines))
             text = _PRE_END.sub("", _PRE.sub("", "\n".join(lines[start:place]), count=1))
-            yield Part(Kind.CODE, html.decode(text).removeprefix("\n"))
+            yield StatementPart(Kind.CODE, html.decode(text).removeprefix("\n"))
         elif _INDENTED.match(line):
             place = _end_of_indented(lines, place)
-            yield Part(Kind.CODE, "\n".join(_INDENTED.sub("", one) for one in lines[start:place]))
+            yield StatementPart(Kind.CODE, "\n".join(_INDENTED.sub("", one) for one in lines[start:place]))
         elif line.lstrip().startswith("|") and _is_rule(lines, place):
             while place < len(lines) and lines[place].lstrip().startswith("|"):
                 place += 1
-            yield Part(Kind.TABLE, rows=tuple(_cells(row) for row in (line, *lines[start + 2 : place])))
+            yield StatementPart(Kind.TABLE, rows=tuple(_cells(row) for row in (line, *lines[start + 2 : place])))
         else:
             while place < len(lines) and lines[place].strip() and not _begins_block(lines[place]):
                 place += 1
-            yield Part(Kind.TEXT, "\n".join(one.strip() for one in lines[start:place]))
+            yield StatementPart(Kind.TEXT, "\n".join(one.strip() for one in lines[start:place]))
 
 
 def _is_rule(lines: list[str], place: int) -> bool:
@@ -144,7 +144,7 @@ class _HtmlReader:
     """Collects the parts of a page."""
 
     def __init__(self) -> None:
-        self._parts: list[Part] = []
+        self._parts: list[StatementPart] = []
         self._text: list[str] = []
         self._kind = Kind.TEXT
         self._in_pre = False
@@ -177,16 +177,16 @@ class _HtmlReader:
         """Take an end tag."""
         if tag == "pre" and self._in_pre:
             # A line feed right behind the tag is not part of the text.
-            self._parts.append(Part(Kind.CODE, "".join(self._text).removeprefix("\n").removesuffix("\n")))
+            self._parts.append(StatementPart(Kind.CODE, "".join(self._text).removeprefix("\n").removesuffix("\n")))
             self._text, self._in_pre = [], False
         elif tag == "table" and self._rows is not None:
             self._end_cell()
-            self._parts.append(Part(Kind.TABLE, rows=tuple(tuple(row) for row in self._rows)))
+            self._parts.append(StatementPart(Kind.TABLE, rows=tuple(tuple(row) for row in self._rows)))
             self._rows = None
         elif tag in BLOCKS and self._rows is None and not self._in_pre:
             self._flush()
 
-    def finish(self) -> list[Part]:
+    def finish(self) -> list[StatementPart]:
         """Return all parts."""
         self._flush()
         return self._parts
@@ -210,5 +210,5 @@ class _HtmlReader:
     def _flush(self) -> None:
         text = "\n".join(line.strip() for line in "".join(self._text).split("\n")).strip()
         if text:
-            self._parts.append(Part(self._kind, text))
+            self._parts.append(StatementPart(self._kind, text))
         self._text, self._kind = [], Kind.TEXT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from signet.kernel.checkup import INSTALLED, Check, Finding, note, ok
+from signet.kernel.checkup import INSTALLED, Check, CheckupResult, note, ok
 from signet.kernel.tools import Tool
 from signet.kernel.toolset import CorpusRow, PageSpec, Toolset, UpstreamSpec
 from signet.kernel.upstream import Upstream
@@ -50,7 +50,7 @@ def _service(settings: PlantumlSettings, upstream: Upstream | None) -> Upstream:
 
 
 def _checks(settings: PlantumlSettings) -> Sequence[Check]:
-    def engine() -> Finding:
+    def engine() -> CheckupResult:
         from signet.engines.engine import choices
 
         found = choices(settings, settings.server)

@@ -1,6 +1,6 @@
 """The three endpoints of the Bank of Japan's API over the samples.
 
-    SandboxRequest ── SampleQuery ── Catalogue ──┬── getDataCode, getDataLayer ── windows of series ──┐
+    SandboxRequest ── SampleQuery ── SampleCatalogue ──┬── getDataCode, getDataLayer ── windows of series ──┐
                                                  └── getMetadata ─────────────────────────────────────┤
     SandboxResponse, with gzip if requested ◀─────────────────────────────────────────────────────────┘
 
@@ -23,7 +23,7 @@ from signet.kernel.errors import Fault
 from signet.sandbox.message import SandboxRequest, SandboxResponse
 from signet.sandbox.server import Clock, Sandbox, utc_now
 
-from .database import LEVELS, RESERVED, Catalogue
+from .database import LEVELS, RESERVED, SampleCatalogue
 from .messages import DONE, LANGS, MESSAGES, NO_DATA, text_of
 from .query import SampleQuery, select_by_code, select_by_layer
 from .series import SampleRow, SampleSeries, SampleWindow
@@ -173,7 +173,7 @@ Endpoint = Callable[[SampleQuery, ResponseFormat], SandboxResponse]
 class BojSandboxApi:
     """The handler of all requests."""
 
-    def __init__(self, catalogue: Catalogue, clock: Clock = utc_now) -> None:
+    def __init__(self, catalogue: SampleCatalogue, clock: Clock = utc_now) -> None:
         self._catalogue = catalogue
         self._clock = clock
         self._endpoints: dict[str, Endpoint] = {
@@ -227,7 +227,7 @@ class BojSandboxApi:
 
 def build(_: str | None = None, clock: Clock = utc_now) -> Sandbox:
     """Build the sandbox; `clock` gives the date of responses, and the token is ignored as the API has none."""
-    catalogue = Catalogue()
+    catalogue = SampleCatalogue()
     about = {
         "plays": "the Bank of Japan's statistics API",
         "databases": {code: english for code, (_, english) in catalogue.names.items()},

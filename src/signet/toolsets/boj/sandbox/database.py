@@ -18,7 +18,7 @@ import msgspec
 from .messages import refuse
 from .series import FREQUENCIES, Number, SampleRow, SampleRule, SampleSeries
 
-__all__ = ["FAILING", "LEVELS", "RESERVED", "Catalogue", "SampleDatabase"]
+__all__ = ["FAILING", "LEVELS", "RESERVED", "SampleCatalogue", "SampleDatabase"]
 
 FAILING: Final = {"FAIL500": "M181090S", "FAIL503": "M181091S"}
 RESERVED: Final = {
@@ -96,7 +96,7 @@ class SampleDatabase:
         ]
 
 
-class Catalogue:
+class SampleCatalogue:
     """All databases by name; each is read when it is first used."""
 
     def __init__(self) -> None:
