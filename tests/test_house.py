@@ -17,11 +17,11 @@ from scripts.house.walks import walks_in
 from processes import ROOT
 
 LIMITS: Final = {
-    "entries at the top level": 33,  # 7bf59fe: 32
-    "edges between rooms": 159,  # 7bf59fe: 149
+    "entries at the top level": 32,  # 7bf59fe: 32
+    "edges between rooms": 158,  # 7bf59fe: 149
     "import cycles": 12,  # 7bf59fe: 11
-    "modules that fit into their only importer": 115,  # 7bf59fe: 142
-    "public class names defined twice": 38,  # 7bf59fe: 34
+    "modules that fit into their only importer": 113,  # 7bf59fe: 142
+    "public class names defined twice": 12,  # 7bf59fe: 34
     "noqa": 86,  # 7bf59fe: 86
     "type: ignore": 25,  # 7bf59fe: 24
 }
