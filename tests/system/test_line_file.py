@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from planted_files import OBSTACLES, obstruct
-from signet.system.line_file import LineFile, Outage, RotatingFile, last_line
+from signet.system.line_file import LineFile, RotatingFile, WriteOutage, last_line
 
 
 @contextmanager
@@ -217,7 +217,7 @@ def test_a_file_that_cannot_be_begun_is_tried_again_under_its_number(tmp_path: P
 
 def test_an_outage_is_one_warning_and_one_message_when_it_is_over() -> None:
     told: list[str] = []
-    outage = Outage(told.append, "lines of {} requests could not")
+    outage = WriteOutage(told.append, "lines of {} requests could not")
     outage.end()
     for _ in range(3):
         outage.note(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), "/logs")
@@ -234,7 +234,7 @@ def test_an_outage_is_one_warning_and_one_message_when_it_is_over() -> None:
 
 def test_the_warning_names_the_file_that_failed_if_it_is_known() -> None:
     told: list[str] = []
-    outage = Outage(told.append)
+    outage = WriteOutage(told.append)
     outage.note(OSError(errno.EACCES, os.strerror(errno.EACCES), "/logs/file"), "/logs")
     outage.end()
 

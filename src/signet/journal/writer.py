@@ -20,7 +20,7 @@ import msgspec
 
 from signet.kernel.events import Events
 from signet.kernel.outcome import Outcome
-from signet.system.line_file import LineFile, Outage, RotatingFile
+from signet.system.line_file import LineFile, RotatingFile, WriteOutage
 from signet.system.lines import escape_line_ends
 
 from .record import JournalEntry, JournalRecord, Recorder
@@ -85,7 +85,7 @@ class JournalWriter:
         self._looked_s = time.monotonic()
         self._run_name = run
         self._recorder = recorder
-        self._outage = Outage(warn)
+        self._outage = WriteOutage(warn)
         self._on_calls = on_calls
         self._oldest_s = 0.0
         """The time of the oldest record that could not be written."""

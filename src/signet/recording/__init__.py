@@ -127,7 +127,7 @@ class RecordingRun(Run):
         self._calls = self._redactor("calls")
         self._live = LiveRun(settings, log, store, visit)
         self.on_calls = self._write_calls
-        self.warn_once = self._folder.warn_once
+        self.warn_once = self._folder.outage.note
         if servers:
             # A recorded server is played with the label above it, and may be asked for its tools alone.
             self._folder.begin()

@@ -20,7 +20,7 @@ import msgspec
 
 from signet.journal.record import CALLS
 from signet.system.files import make_private_folders, read_regular, replacing
-from signet.system.line_file import LineFile
+from signet.system.line_file import LineFile, WriteOutage
 
 from .label import EXCHANGES, RecordedOrigin, Recording, RecordingError, RecordingLabel, change_label
 from .old_formats import refuse_old
@@ -45,8 +45,7 @@ class ExchangeWriter:
         refuse_old(folder)
         self._folder = folder
         self._label = label
-        self._warn = warn
-        self._warned = False
+        self.outage = WriteOutage(warn)
         self._begun = False
         self._numbers: dict[str, int] = {}
 
@@ -79,7 +78,7 @@ class ExchangeWriter:
             calls = LineFile(path)
             try:
                 # After the first failure to write, calls do not wait for other processes.
-                if not calls.lock(wait_s=0.0 if self._warned else LOCK_WAIT_S):
+                if not calls.lock(wait_s=0.0 if self.outage.count else LOCK_WAIT_S):
                     raise BlockingIOError(errno.EWOULDBLOCK, "Locked by another process", path)
                 data = b"".join(line + b"\n" for line in lines)
                 if calls.append(data) < len(data):
@@ -87,20 +86,12 @@ class ExchangeWriter:
             finally:
                 calls.close()
 
-    def warn_once(self, why: str) -> None:
-        """Report the first failure to write, and no further one."""
-        if not self._warned:
-            self._warned = True
-            self._warn(why)
-
     @contextlib.contextmanager
     def _warn_on_error(self) -> Iterator[None]:
         try:
             yield
-        except OSError as error:
-            self.warn_once(f"{error.strerror}: {error.filename or self._folder}")
-        except RecordingError as error:
-            self.warn_once(str(error))
+        except (OSError, RecordingError) as error:
+            self.outage.note(error, self._folder)
 
     def _begin(self) -> None:
         """Create the folders and the label; toolsets and servers of an earlier run stay in it."""

@@ -22,7 +22,7 @@ import msgspec
 
 from signet.mcp.link import Link, Outgoing
 from signet.system.files import make_private_folders
-from signet.system.line_file import LineFile
+from signet.system.line_file import LineFile, WriteOutage
 from signet.system.recording_redactor import RecordingRedactor
 
 from .label import (
@@ -79,14 +79,14 @@ class MessageWriter:
         """
         refuse_old(folder)
         self._folder, self._name = folder, name
-        self._warn = warn
+        self._outage = WriteOutage(warn)
         self._redactor = RecordingRedactor(secrets, report)
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._queue: list[_Message] = []
         self._waiting_bytes = 0
         self._opened = 0
-        self._warned = self._closed = False
+        self._closed = False
         self._numbers: dict[int, int] = {}
         """The number of each connection: the sequence number of its first message."""
         self._watch = SnapshotWatch()
@@ -125,7 +125,7 @@ class MessageWriter:
             self._describe()
             self._file.sync()
         except (OSError, RecordingError) as error:
-            self._warn_once(error)
+            self._outage.note(error, self._folder)
         finally:
             self._file.close()
 
@@ -138,7 +138,7 @@ class MessageWriter:
         if has_room:
             self._wake.set()
         elif not self._closed:
-            self._warn_once("the disk is slower than the server; messages are missing in the recording")
+            self._outage.note("the disk is slower than the server; messages are missing in the recording")
 
     def _begin(self, source: str) -> None:
         """Open the file of the messages, and write the label: a new one, or one with this server in it."""
@@ -206,11 +206,11 @@ class MessageWriter:
         lines = b"".join(line for item in items for line in self._lines(item))
         try:
             if lines and self._file.append(lines) < len(lines):
-                self._warn_once(f"{os.strerror(errno.ENOSPC)}: {self._file.path}")
+                self._outage.note(f"{os.strerror(errno.ENOSPC)}: {self._file.path}")
             if self._watch.version != version:
                 self._describe()
         except (OSError, RecordingError) as error:
-            self._warn_once(error)
+            self._outage.note(error, self._folder)
 
     def _lines(self, item: _Message) -> Iterator[bytes]:
         if not item.body:
@@ -261,13 +261,6 @@ class MessageWriter:
             snapshot=snapshot,
         )
         return msgspec.structs.replace(label, servers={**label.servers, self._name: server})
-
-    def _warn_once(self, why: str | Exception) -> None:
-        if not self._warned:
-            self._warned = True
-            if isinstance(why, OSError):
-                why = f"{why.strerror}: {why.filename or self._folder}"
-            self._warn(str(why))
 
 
 class RecordingLink:

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import IO, Final
 
 __all__ = [
-    "append_lines",
     "check_private",
     "lock",
     "locked_folder",
@@ -161,15 +160,6 @@ def user_cache(*names: str) -> str:
     if not os.path.isabs(base):
         base = os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(base, "signet", *names)
-
-
-def append_lines(file: int, lines: bytes, end: int) -> int:
-    """Append lines to a file of `end` bytes, remove a line that was written in part, and return the appended size."""
-    written = os.write(file, lines)
-    whole = lines.rfind(b"\n", 0, written) + 1
-    if whole < written:
-        os.ftruncate(file, end + whole)
-    return whole
 
 
 def lock(file: int, *, wait_s: float = 0.0, retry_s: float = LOCK_RETRY_S, shared: bool = False) -> bool:

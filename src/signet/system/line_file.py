@@ -2,7 +2,7 @@
 
     LineFile         open, lock, append, sync, remove what was cut off
     RotatingFile     line files one after the other, each up to a size or an age
-    Outage           one warning when a file cannot be written, and one message when it can be again
+    WriteOutage      one warning when a file cannot be written, and one message when it can be again
 
 Files are private, and links are not followed. An append is one write. Where the disk is full, the file ends with the
 last line that fitted, so that whatever reads the file finds complete lines.
@@ -19,7 +19,7 @@ from typing import Final
 
 from .files import lock, open_private
 
-__all__ = ["LineFile", "Outage", "RotatingFile", "last_line"]
+__all__ = ["LineFile", "RotatingFile", "WriteOutage", "last_line"]
 
 TAIL_BYTES: Final = 65_536
 """The size of the end of a file that is read at first to find its last line."""
@@ -147,7 +147,7 @@ class RotatingFile:
         return is_large or (self._max_age_s is not None and time.monotonic() - self._begun_s >= self._max_age_s)
 
 
-class Outage:
+class WriteOutage:
     """The time for which a file cannot be written: one warning when it begins, one message when it ends."""
 
     def __init__(self, warn: Callable[[str], None], lost: str = "") -> None:
@@ -157,10 +157,10 @@ class Outage:
         self.count = 0
         """The number of failures since the file could be written."""
 
-    def note(self, why: OSError | str, path: str = "") -> None:
+    def note(self, why: Exception | str, path: str = "") -> None:
         """Count a failure, and warn if it is the first one."""
         if not self.count:
-            self._warn(why if isinstance(why, str) else _reason(why, path))
+            self._warn(_reason(why, path) if isinstance(why, OSError) else str(why))
         self.count += 1
 
     def end(self) -> None:

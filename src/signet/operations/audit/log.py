@@ -19,7 +19,7 @@ import msgspec
 from signet.kernel.errors import Code, Fault
 from signet.kernel.exchange import Exchange
 from signet.kernel.schemas import Bundle, SchemaRegistry
-from signet.system.line_file import Outage
+from signet.system.line_file import WriteOutage
 from signet.system.redaction import redact_secrets
 
 from .chain import Seal, Tail, add_line
@@ -77,7 +77,7 @@ class AuditLog:
         self._process = token_hex(4)
         self._entered = 0
         """The inode of the file in which this process has said that it writes to it."""
-        self._outage = Outage(warn, "lines of {} requests could not")
+        self._outage = WriteOutage(warn, "lines of {} requests could not")
         self._file: AuditFile | AuditStream = (
             AuditFile(path, self._seal, self._checkpoint(ROTATED)) if stream is None else stream(self._seal)
         )
