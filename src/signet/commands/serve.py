@@ -38,7 +38,7 @@ from .arguments import print_err
 from .metrics import metrics_port, why_not
 from .terminal import OAUTH_TOKEN, paste_lines
 from .tool_lookup import flags_again
-from .tool_page import ToolPage, page_of
+from .tool_page import ToolHelp, page_of
 
 __all__ = ["LIMITS", "greet", "open_service", "serve_http"]
 
@@ -229,7 +229,7 @@ def _tell(settings: Settings, text: str) -> None:
     open_log(settings).line(INFO, "http", "server.workers", what=text)
 
 
-def greet(settings: Settings, address: Any, tool: ToolPage | None) -> None:
+def greet(settings: Settings, address: Any, tool: ToolHelp | None) -> None:
     """Say which address the server listens on and where its page is, with three lines to paste; as JSON, in the log.
 
     The tools of wrapped servers are not known yet.

@@ -19,7 +19,7 @@ from signet.transports.path_names import escaped
 from .terminal import columns
 from .tool_arguments import Argument, arguments_in
 
-__all__ = ["ServedAt", "ToolPage", "page_of", "wrapped"]
+__all__ = ["ServedAt", "ToolHelp", "page_of", "wrapped"]
 
 MAX_WIDTH: Final = 100
 JSON: Final = "-H 'Content-Type: application/json'"
@@ -41,7 +41,7 @@ class ServedAt(msgspec.Struct, frozen=True):
         return self.url if self.mcp_only else f"{self.url}/mcp"
 
 
-class ToolPage(msgspec.Struct, frozen=True, kw_only=True):
+class ToolHelp(msgspec.Struct, frozen=True, kw_only=True):
     """What people are shown of one tool."""
 
     name: str
@@ -112,11 +112,11 @@ class ToolPage(msgspec.Struct, frozen=True, kw_only=True):
         return [f"{door}:\n  {line}" for door, line in lines.items()]
 
 
-def page_of(tool: Tool, registry: SchemaRegistry, note: str = "") -> ToolPage:
+def page_of(tool: Tool, registry: SchemaRegistry, note: str = "") -> ToolHelp:
     """Return the page of a tool; without an example of its author's, its required arguments get sample values."""
     arguments = arguments_in(schema_of(registry.load_bundle(tool.slug).input))
     sample = {argument.name: argument.sample for argument in arguments.values() if argument.required}
-    return ToolPage(
+    return ToolHelp(
         name=tool.name,
         title=tool.title,
         description=tool.description,

@@ -24,7 +24,7 @@ from .same_tools import list_again, same_tools
 from .terminal import columns, on_terminal, table, write, write_json
 from .tool_arguments import arguments_in
 from .tool_lookup import advice, find_unserved, toolsets_again, unknown, what_to_set
-from .tool_page import ServedAt, ToolPage, page_of, wrapped
+from .tool_page import ServedAt, ToolHelp, page_of, wrapped
 from .wrapped import KnownTools, known_tools
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _listing(known: KnownTools, names: set[str]) -> str:
     return msgspec.json.encode([*listed, *others]).decode()
 
 
-def _page_text(settings: Settings, page: ToolPage, toolbox: Toolbox) -> str:
+def _page_text(settings: Settings, page: ToolHelp, toolbox: Toolbox) -> str:
     tool = toolbox.find(page.name)
     if tool is not None and tool.relays:
         return f"{page.head()}\n\n{page.arguments_text()}"
@@ -119,7 +119,7 @@ def _run_remote(args: argparse.Namespace, server: RemoteServer) -> int:
     return 0
 
 
-def find_page(name: str, settings: Settings, toolbox: Toolbox, registry: SchemaRegistry, more: str) -> ToolPage:
+def find_page(name: str, settings: Settings, toolbox: Toolbox, registry: SchemaRegistry, more: str) -> ToolHelp:
     """Return the page of a tool, also of one that is not enabled; `more` names the command that lists the tools.
 
     Raises:
@@ -137,7 +137,7 @@ def find_page(name: str, settings: Settings, toolbox: Toolbox, registry: SchemaR
     return page_of(tool, others, what_to_set(toolset, settings))
 
 
-def find_remote_page(name: str, server: RemoteServer) -> ToolPage:
+def find_remote_page(name: str, server: RemoteServer) -> ToolHelp:
     """Return the page of a tool that a server lists; raise UsageError if it lists no such tool."""
     return _remote_page(_find_listed(name, server.list_tools(), server))
 
@@ -150,12 +150,12 @@ def _find_listed(name: str, listed: list[ListedTool], server: RemoteServer) -> L
     raise UsageError(unknown(name, [tool.name for tool in listed], more))
 
 
-def _remote_page(tool: ListedTool) -> ToolPage:
+def _remote_page(tool: ListedTool) -> ToolHelp:
     """Return the page of a tool that a server lists."""
     arguments = arguments_in(tool.input_schema)
     required = [argument for argument in arguments.values() if argument.required]
     examples = {argument.name: argument.examples[0] for argument in required if argument.examples}
-    return ToolPage(
+    return ToolHelp(
         name=tool.name,
         title=tool.title or "",
         description=tool.description or "",
@@ -164,7 +164,7 @@ def _remote_page(tool: ListedTool) -> ToolPage:
     )
 
 
-def local_address(settings: Settings, page: ToolPage) -> ServedAt:
+def local_address(settings: Settings, page: ToolHelp) -> ServedAt:
     """Return the address that `signet serve` has with these settings, and the flags that make the tool work."""
     scheme = "http" if settings.tls_cert is None else "https"
     if settings.host.startswith(UNIX_PREFIX):
@@ -177,7 +177,7 @@ def local_address(settings: Settings, page: ToolPage) -> ServedAt:
     return ServedAt(url, is_protected(settings), toolsets_again(settings) + flags)
 
 
-def _table(pages: Iterable[ToolPage]) -> str:
+def _table(pages: Iterable[ToolHelp]) -> str:
     """Return a line for each tool, as wide as the terminal; names are never cut, because they are copied."""
     pages = list(pages)
     width = columns() if on_terminal() else PIPE_WIDTH

@@ -48,7 +48,7 @@ SEPARATORS: Final = re.compile(r"\s*[,;]\s*")
 A_YEAR: Final = timedelta(days=380)
 
 
-class SeriesPage(Struct, frozen=True):
+class ListedSeries(Struct, frozen=True):
     """One response of the Bank, and its request."""
 
     db: str
@@ -115,7 +115,7 @@ async def _ask(ctx: Context, args: SeriesIn, wanted: list[WantedSeries]) -> Aske
     groups: dict[tuple[str, str], list[WantedSeries]] = {}
     for one in wanted:
         groups.setdefault((one.db, one.known.frequency if one.known else ""), []).append(one)
-    pages: list[SeriesPage] = []
+    pages: list[ListedSeries] = []
     complete = True
     for (_, frequency), group in groups.items():
         query = _query(args, group, frequency)
@@ -132,7 +132,7 @@ async def _ask(ctx: Context, args: SeriesIn, wanted: list[WantedSeries]) -> Aske
 
 async def _pages(
     ctx: Context, query: DataCodeIn, group: list[WantedSeries], limit: int
-) -> tuple[list[SeriesPage], bool]:
+) -> tuple[list[ListedSeries], bool]:
     """Return the pages of a group, and whether they are all; series of several frequencies are asked for alone."""
     try:
         return await _each_page(ctx, query, limit)
@@ -144,7 +144,7 @@ async def _pages(
             raise unknown_database(query.db) from None
         if message != MIXED or len(group) > MAX_ALONE:
             raise
-    pages: list[SeriesPage] = []
+    pages: list[ListedSeries] = []
     complete = True
     for one in group:
         alone = DataCodeIn(one.db, (one.code,), lang=query.lang)
@@ -154,8 +154,8 @@ async def _pages(
     return pages, complete
 
 
-async def _each_page(ctx: Context, query: DataCodeIn, limit: int) -> tuple[list[SeriesPage], bool]:
-    pages: list[SeriesPage] = []
+async def _each_page(ctx: Context, query: DataCodeIn, limit: int) -> tuple[list[ListedSeries], bool]:
+    pages: list[ListedSeries] = []
     position = 1
     while True:
         at = DataCodeIn(
@@ -164,7 +164,7 @@ async def _each_page(ctx: Context, query: DataCodeIn, limit: int) -> tuple[list[
         )  # fmt: skip
         result = await get_data_code.run(at, ctx)
         origin = ctx.upstream.origin if ctx.upstream else ""
-        pages.append(SeriesPage(query.db, origin + request_of(check(at)).target, result))
+        pages.append(ListedSeries(query.db, origin + request_of(check(at)).target, result))
         following = result.next_position
         if following is None or following <= position:
             return pages, following is None
