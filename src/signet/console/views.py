@@ -19,7 +19,7 @@ __all__ = ["ResultView", "view_of"]
 MAX_MARKDOWN_CHARS: Final = 100_000
 """The longest text that is rendered; a longer one is shown as it is."""
 TOO_LONG: Final = f"A text of more than {MAX_MARKDOWN_CHARS:,} characters is not shown as a page."
-DIAGRAMS: Final = {
+DIAGRAMS: Final[dict[str, Literal["link", "picture", "check"]]] = {
     "plantuml.encode": "link",
     "plantuml.link": "link",
     "plantuml.render": "picture",
@@ -51,7 +51,7 @@ def view_of(tool: Tool | None, result: Any) -> ResultView:
     if tool is None or not isinstance(result, dict):
         return JSON_VIEW
     if tool.slug in DIAGRAMS:
-        return ResultView("diagram", diagram=DIAGRAMS[tool.slug])  # type: ignore[arg-type]
+        return ResultView("diagram", diagram=DIAGRAMS[tool.slug])
     text = result.get("markdown")
     if isinstance(text, str) and len(result) == 1:
         if len(text) > MAX_MARKDOWN_CHARS:

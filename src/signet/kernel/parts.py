@@ -185,9 +185,10 @@ class Parts:
         """Return whether a value keeps the schemas of a part that look at the value itself."""
 
         def keeps(*steps: str | int) -> bool:
-            where, one = pointer, part
+            where: str = pointer
+            one: Any = part
             for step in steps:
-                where, one = f"{where}/{step}", one[step]  # type: ignore[index]
+                where, one = f"{where}/{step}", one[step]
             return self._keeps(where, one, value, spending, size)
 
         if "$ref" in part:

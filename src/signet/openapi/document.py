@@ -175,8 +175,10 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         seen: set[str] = set()
-        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise ValueError(f"the key {shown(twice)!r} stands twice")
+        for name, _ in pairs:
+            if name in seen:
+                raise ValueError(f"the key {shown(name)!r} stands twice")
+            seen.add(name)
     return found
 
 

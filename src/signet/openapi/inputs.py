@@ -56,7 +56,7 @@ class _InputReader:
 
     def parameters(self, lists: list[Node], path: str) -> None:
         """Add the parameters of a path and of its operation, which replace those of the path."""
-        found: dict[tuple[str, str], Node] = {}
+        found: dict[tuple[str, Place], Node] = {}
         for node in lists:
             for given in node.value if isinstance(node.value, list) else ():
                 try:
@@ -70,7 +70,7 @@ class _InputReader:
         for name in IN_PATH.findall(path):
             found.setdefault((name, "path"), Node({"name": name, "in": "path", "schema": {"type": "string"}}, ""))
         for (name, place), one in sorted(found.items(), key=lambda pair: ORDER[pair[0][1]]):
-            self._parameter(name, place, one)  # type: ignore[arg-type]
+            self._parameter(name, place, one)
 
     def _is_sent(self, name: str, place: str, path: str) -> bool:
         if place == "header":

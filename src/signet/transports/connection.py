@@ -42,9 +42,9 @@ class Connection(Member, asyncio.Protocol):
         super().__init__(slots.loop)
         self._app = app
         self._slots = slots
-        self._transport: asyncio.Transport = None  # type: ignore[assignment] # until connection_made
-        self._reader: HttpReader = None  # type: ignore[assignment] # until connection_made
-        self._writer: HttpWriter = None  # type: ignore[assignment] # until connection_made
+        self._transport: asyncio.Transport  # these three are there from connection_made on
+        self._reader: HttpReader
+        self._writer: HttpWriter
         self._client = ""
         """The exact address of the client."""
         self._has_entered = self._is_made = False

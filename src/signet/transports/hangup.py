@@ -40,7 +40,7 @@ def _heralds() -> frozenset[int]:
 class Hangup:
     """Waits for SIGHUP and tells a reload from a stop."""
 
-    def __init__(self, on_reload: Callable[[], None], on_stop: Callable[[], None]) -> None:
+    def __init__(self, on_reload: Callable[[], object], on_stop: Callable[[], object]) -> None:
         """Take what is done on SIGHUP; both functions are called in a thread of their own."""
         self._on_reload = on_reload
         self._on_stop = on_stop

@@ -6,7 +6,7 @@ import os
 import socket
 import stat
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 from .guard import LOOPBACK
 
@@ -94,9 +94,9 @@ def remove_path(path: str) -> None:
             return
 
 
-def _listen(listener: socket.socket, address: object) -> socket.socket:
+def _listen(listener: socket.socket, address: tuple[Any, ...] | str) -> socket.socket:
     try:
-        listener.bind(address)  # type: ignore[arg-type] # a tuple or a path, as the family has it
+        listener.bind(address)
         listener.listen(BACKLOG)
     except OSError:
         listener.close()

@@ -164,8 +164,8 @@ def _obey_hangup(service: WorkerService, app: Application, server: HttpServer) -
 
     if hasattr(signal, "SIGHUP"):
         Hangup(
-            partial(loop.call_soon_threadsafe, app.reload),  # type: ignore[arg-type] # the handle is not needed
-            partial(loop.call_soon_threadsafe, stop),  # type: ignore[arg-type]
+            partial(loop.call_soon_threadsafe, app.reload),
+            partial(loop.call_soon_threadsafe, stop),
         ).watch()
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from itertools import islice, zip_longest
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -87,7 +87,7 @@ def number(name: str, text: str | None) -> int | None:
 def as_parameter(shape: type[P], fields: Fields) -> P:
     """Return the query as the Bank understood it; a field that is unknown is kept as it is among the extras."""
     texts = {name.upper(): text for name, text in fields.items() if text is not None}
-    known: dict[str, str | int | None] = {}
+    known: dict[str, Any] = {}
     for field in shape.__struct_fields__:
         if field == "extras":
             continue
@@ -95,7 +95,7 @@ def as_parameter(shape: type[P], fields: Fields) -> P:
         text = clean(texts.pop(name, None))
         is_number = field == "start_position" or (field in LAYERS and text != "*")
         known[field] = number(name, text) if is_number else text
-    return shape(**known, extras=texts)  # type: ignore[arg-type]
+    return shape(**known, extras=texts)
 
 
 def as_series(fields: Fields, points: bytes | bytearray) -> Series:
@@ -103,19 +103,19 @@ def as_series(fields: Fields, points: bytes | bytearray) -> Series:
     known, extras = _split_known(fields, SERIES_FIELDS)
     if known["series_code"] is None:
         raise undecodable("a series has no SERIES_CODE")
-    return Series(**known, points=Raw(points), extras=extras)  # type: ignore[arg-type]
+    return Series(**known, points=Raw(points), extras=extras)
 
 
 def as_entry(fields: Fields) -> MetadataEntry:
     """Return a row of a database's tree; raise Fault if one of its layers is not a number."""
     known, extras = _split_known(fields, ENTRY_FIELDS)
-    layers = {name: number(name.upper(), known.pop(name)) for name in sorted(LAYERS)}
-    return MetadataEntry(**known, **layers, extras=extras)  # type: ignore[arg-type]
+    layers: dict[str, Any] = {name: number(name.upper(), known.pop(name)) for name in sorted(LAYERS)}
+    return MetadataEntry(**known, **layers, extras=extras)
 
 
-def _split_known(fields: Fields, names: tuple[str, ...]) -> tuple[dict[str, str | None], dict[str, str | None]]:
+def _split_known(fields: Fields, names: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, str | None]]:
     """Return the fields with these names, trimmed, and the others as they are, under the Bank's spelling."""
-    known: dict[str, str | None] = dict.fromkeys(names)
+    known: dict[str, Any] = dict.fromkeys(names)
     extras: dict[str, str | None] = {}
     for name, text in fields.items():
         field = name.lower()
