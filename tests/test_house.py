@@ -21,9 +21,9 @@ LIMITS: Final = {
     "edges between rooms": 158,  # 7bf59fe: 149
     "import cycles": 12,  # 7bf59fe: 11
     "modules that fit into their only importer": 110,  # 7bf59fe: 142
-    "public class names defined twice": 10,  # 7bf59fe: 34
+    "public class names defined twice": 8,  # 7bf59fe: 34
     "noqa": 85,  # 7bf59fe: 86
-    "type: ignore": 25,  # 7bf59fe: 24
+    "type: ignore": 12,  # 7bf59fe: 24
 }
 """What reading the sources counts."""
 
