@@ -150,7 +150,7 @@ class Setting(NamedTuple):
             return None
         if self.in_header:
             return _read_header(value)
-        if any("\ud800" <= char <= "\udfff" for char in value):
+        if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
             # Bytes that are not UTF-8 become half surrogate pairs.
             raise ValueError("it is not UTF-8 text; write it in UTF-8")
         try:
