@@ -206,6 +206,24 @@ def test_a_recording_answers_without_the_service_and_without_the_secret(tmp_path
     assert all(SECRET.encode() not in one.read_bytes() for one in (tmp_path / "tape").rglob("*") if one.is_file())
 
 
+def test_a_wrapped_document_is_recorded_and_replayed_without_the_service(tmp_path: Path) -> None:
+    path = written(tmp_path, PETS, "pets.json")
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "getPet", "arguments": ARGUMENTS}}
+    folder = str(tmp_path / "rec")
+    words = ("wrap", "--openapi", path, "--record", folder)
+    with echo() as service, piping(SIGNET, *words, env=environ(tmp_path, service.url)) as pipe:
+        live = pipe.ask(call)["result"]
+        pipe.finish()
+
+    quiet = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    with piping(SIGNET, "wrap", "--openapi", path, "--replay", folder, env=quiet) as pipe:
+        again = pipe.ask(call)["result"]
+        pipe.finish()
+
+    assert live["isError"] is False
+    assert again == live
+
+
 def test_the_commands_know_the_tools_of_a_document(tmp_path: Path) -> None:
     written(tmp_path, PETS, "pets.json")
     env = clean_env({"XDG_CACHE_HOME": str(tmp_path / "cache")})

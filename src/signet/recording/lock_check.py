@@ -8,19 +8,15 @@ from typing import Any, Final
 import msgspec
 
 from signet.kernel.schemas import Contract, ContractError
-from signet.mcp.snapshot import Snapshot
+from signet.mcp.snapshot import KINDS, Snapshot
 from signet.system.canonical_json import comparable
 
 from .message_reader import MessageReader
 
 __all__ = ["check_recording"]
 
-KINDS: Final = {
-    "tools": ("tool", "name"),
-    "prompts": ("prompt", "name"),
-    "resources": ("resource", "uri"),
-    "templates": ("resource template", "uriTemplate"),
-}
+WORDS: Final = {"template": "resource template"}
+"""What a kind of entries is called in a sentence, where it is not called by its name."""
 VOLATILE: Final = frozenset({"size"})
 """Members of resources that change with their content."""
 MAX_BROKEN: Final = 3
@@ -41,20 +37,19 @@ def _definitions(recorded: MessageReader, locked: Snapshot) -> Iterator[str]:
     now = recorded.snapshot()
     if now.instructions != locked.instructions and recorded.index.by_key:
         yield "the recorded instructions are not those of the lock"
-    for kind in KINDS:
+    for kind, (where, key, *_) in KINDS.items():
         # Lists that were never recorded contradict nothing.
-        if kind in recorded.listed:
-            yield from _entries(kind, _by_name(kind, getattr(now, kind)), _by_name(kind, getattr(locked, kind)))
+        if where in recorded.listed:
+            word = WORDS.get(kind, kind)
+            yield from _entries(word, _by_name(key, getattr(now, where)), _by_name(key, getattr(locked, where)))
 
 
-def _by_name(kind: str, entries: tuple[msgspec.Raw, ...]) -> dict[str, dict[str, Any]]:
+def _by_name(key: str, entries: tuple[msgspec.Raw, ...]) -> dict[str, dict[str, Any]]:
     values = [msgspec.json.decode(entry) for entry in entries]
-    member = KINDS[kind][1]
-    return {str(value.get(member)): value for value in values if isinstance(value, dict)}
+    return {str(value.get(key)): value for value in values if isinstance(value, dict)}
 
 
-def _entries(kind: str, now: dict[str, Any], locked: dict[str, Any]) -> Iterator[str]:
-    word = KINDS[kind][0]
+def _entries(word: str, now: dict[str, Any], locked: dict[str, Any]) -> Iterator[str]:
     for name, entry in locked.items():
         if name not in now:
             yield f"the {word} {name} of the lock is not in the recording"
@@ -71,7 +66,7 @@ def _entries(kind: str, now: dict[str, Any], locked: dict[str, Any]) -> Iterator
 def _results(recorded: MessageReader, locked: Snapshot) -> Iterator[str]:
     """Yield a sentence for each recorded result that breaks the output contract of the lock."""
     contracts: dict[str, Contract] = {}
-    for name, tool in _by_name("tools", locked.tools).items():
+    for name, tool in _by_name("name", locked.tools).items():
         if tool.get("outputSchema") is None:
             continue
         try:

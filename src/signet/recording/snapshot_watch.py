@@ -9,20 +9,13 @@ import msgspec
 
 from signet.kernel.protocol import SERVER_INFO_KEY, VERSION_KEY
 from signet.kernel.wire import MessageHead
-from signet.mcp.snapshot import Snapshot
+from signet.mcp.snapshot import KINDS, LISTS, Snapshot
 from signet.system.canonical_json import comparable
 
 from .requests import Direction, Id, id_of, meta_of, params_of
 
 __all__ = ["SnapshotWatch", "digest_of"]
 
-LISTS: Final = {
-    "tools/list": "tools",
-    "resources/list": "resources",
-    "resources/templates/list": "templates",
-    "prompts/list": "prompts",
-}
-MEMBERS: Final = {**{kind: kind for kind in LISTS.values()}, "templates": "resourceTemplates"}
 GREETINGS: Final = frozenset({"initialize", "server/discover"})
 EMPTY: Final = msgspec.Raw(b"{}")
 MAX_OPEN: Final = 10_000
@@ -102,14 +95,14 @@ class SnapshotWatch:
         if asked.version:
             self.eras.add("modern")
             self._version = asked.version
-        kind = LISTS[asked.method]
-        place = connection, kind
+        kind = KINDS[LISTS[asked.method]]
+        place = connection, kind.where
         pages = self._pages.setdefault(place, [])
         if not asked.is_next_page:
             pages.clear()
-        pages += msgspec.json.decode(result.get(MEMBERS[kind], b"[]"), type=list[msgspec.Raw])
+        pages += msgspec.json.decode(result.get(kind.member, b"[]"), type=list[msgspec.Raw])
         if msgspec.json.decode(result.get("nextCursor", b"null")) is None:
-            self._listed[kind] = tuple(self._pages.pop(place))
+            self._listed[kind.where] = tuple(self._pages.pop(place))
 
     def _greet(self, method: str, result: dict[str, msgspec.Raw]) -> None:
         self._capabilities = result.get("capabilities", EMPTY)
@@ -132,6 +125,6 @@ def digest_of(snapshot: Snapshot) -> str:
         "capabilities": msgspec.json.decode(snapshot.capabilities),
         "instructions": snapshot.instructions,
     }
-    for kind in LISTS.values():
-        told[kind] = [msgspec.json.decode(one) for one in getattr(snapshot, kind)]
+    for kind in KINDS.values():
+        told[kind.where] = [msgspec.json.decode(one) for one in getattr(snapshot, kind.where)]
     return f"sha256:{sha256(comparable(told)).hexdigest()}"
