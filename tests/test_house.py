@@ -19,7 +19,7 @@ from processes import ROOT
 LIMITS: Final = {
     "entries at the top level": 32,  # 7bf59fe: 32
     "edges between rooms": 158,  # 7bf59fe: 149
-    "import cycles": 12,  # 7bf59fe: 11
+    "import cycles": 9,  # 7bf59fe: 11
     "modules that fit into their only importer": 110,  # 7bf59fe: 142
     "public class names defined twice": 8,  # 7bf59fe: 34
     "noqa": 85,  # 7bf59fe: 86
@@ -29,7 +29,7 @@ LIMITS: Final = {
 
 WALKS: Final = {
     "start to tools/list: imports": "65",  # 7bf59fe: 81
-    "start to tools/list: calls": "334",  # 7bf59fe: 1441
+    "start to tools/list: calls": "325",  # 7bf59fe: 1441
     "build_server": "299 / 93 / 25 / 62",  # 7bf59fe: 268 / 95 / 31 / 72
     "walk through stdio": "33 / 33 / 10 / 20",  # 7bf59fe: 33 / 33 / 11 / 21
     "walk through /mcp": "46 / 46 / 15 / 34",  # 7bf59fe: 46 / 46 / 16 / 34

@@ -24,8 +24,7 @@ from signet.app import build_server
 from signet.commands.call import walk
 from signet.console import feed as feeds
 from signet.console import journal as view
-from signet.console.feed import Feed
-from signet.console.following import Follower
+from signet.console.feed import Feed, Follower
 from signet.console.spool import SharedSpool, Spool
 from signet.journal.record import JournalRecord
 from signet.kernel.caller import Caller, Principal

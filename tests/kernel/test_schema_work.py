@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from signet.kernel.schema_work import NOTHING, ValueSize, Work, measure_value, one_level
+from signet.kernel.schema_work import NOTHING, Work, measure_value, one_level
+from signet.kernel.spending import ValueSize
 
 EVERYTHING = 1_000_000
 

@@ -22,6 +22,8 @@ from signet.system.redaction import redact_user_info
 
 __all__ = ["serve_words", "wrap_words"]
 
+Flags = tuple[tuple[str, str, dict[str, Any]], ...]
+"""Flags of a command: the flag, its help text and what else `add_argument` is given."""
 OF_STDIO: Final = ("sandbox", "validation", "call_timeout_s", "replay")
 """The settings of the process that decide what a call answers."""
 OF_WRAP: Final = ("call_timeout_s", "replay")
@@ -43,13 +45,11 @@ def serve_words(args: argparse.Namespace, config: str | None) -> tuple[str, ...]
     return (*words, *(("--config", os.path.abspath(config)) if config else ()))
 
 
-def wrap_words(args: argparse.Namespace, *, for_display: bool) -> tuple[str, ...]:
+def wrap_words(args: argparse.Namespace, flags: Flags, *, for_display: bool) -> tuple[str, ...]:
     """Return the words for the command line of `signet wrap`; those that are displayed have no secret in them."""
-    from .wrap.command import FLAGS
-
     known = known_settings()
     words = ["wrap"]
-    for flag, _, facts in FLAGS:
+    for flag, _, facts in flags:
         value = getattr(args, facts.get("dest") or flag.removeprefix("--").replace("-", "_"))
         if flag == LOCK_FILE and value is None:
             value = DEFAULT_PATH

@@ -10,9 +10,12 @@ of the other records of each second; the rest is counted.
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from operator import attrgetter
 from secrets import token_hex
 from typing import Final, TypeVar
@@ -22,13 +25,12 @@ import msgspec
 from signet.journal.record import JournalEntry, JournalRecord
 from signet.kernel.errors import ACCESS_FAULTS, Fault
 
-from .following import Follower
 from .spool import Spool
 from .trial import door_of
 from .twin import Shown
 from .unread import Trouble, UnreadRecord, UnreadRecords
 
-__all__ = ["KEEPS", "OK", "Feed", "FeedRecord"]
+__all__ = ["KEEPS", "OK", "Feed", "FeedRecord", "Follower"]
 
 KEEPS: Final = 10_000
 """The number of records that are kept."""
@@ -310,3 +312,41 @@ class Feed:
             self._process = token_hex(3)
         self._last_us = max(self._last_us + 1, int(ended_s * 1_000_000))
         return f"{self._last_us:014x}{self._process}"
+
+
+MAX_WAITING: Final = 2000
+"""The number of records that wait for one stream; the oldest make room."""
+
+
+class Follower:
+    """The records that one stream has not sent yet, from any thread to the event loop that it was made on."""
+
+    def __init__(self, owner: str = "") -> None:
+        """Follow for somebody, of whom only so many may."""
+        self.owner = owner
+        self._loop = asyncio.get_running_loop()
+        self._told = asyncio.Event()
+        self._waiting: deque[FeedRecord] = deque(maxlen=MAX_WAITING)
+        self.missed = 0
+        """The number of records that had to make room."""
+
+    def tell(self, records: Sequence[FeedRecord]) -> None:
+        """Take records, in any thread."""
+        self.missed += max(0, len(self._waiting) + len(records) - MAX_WAITING)
+        self._waiting.extend(records)
+        # The loop may have been closed: nobody waits then.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._told.set)
+
+    async def wait(self, limit_s: float) -> None:
+        """Wait for records, for a limited time."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._told.wait(), limit_s)
+        self._told.clear()
+
+    def take(self) -> list[FeedRecord]:
+        """Return the records that wait, oldest first."""
+        taken = []
+        while self._waiting:
+            taken.append(self._waiting.popleft())
+        return taken

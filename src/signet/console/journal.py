@@ -15,8 +15,7 @@ from signet.kernel.events import Events
 from signet.transports.messages import Request
 
 from .admission import HEARTBEAT_S, Admission
-from .feed import KEEPS, Feed, FeedRecord
-from .following import Follower
+from .feed import KEEPS, Feed, FeedRecord, Follower
 from .parts import ConsoleContext
 from .recorded import ARGUMENTS_NOT_KNOWN, RecordPage, ReplayAnswer, ReplayRequest, replay, show_record
 from .twin import Shown, Twin, Visit

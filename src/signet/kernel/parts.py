@@ -16,8 +16,8 @@ import msgspec
 
 from .schema_budget import SchemaBudget, pattern_work
 from .schema_references import part_at
-from .schema_work import ValueSize, measure_value
-from .spending import MAX_WORK, STEP_WORK, OverBudgetError, Spending
+from .schema_work import measure_value
+from .spending import MAX_WORK, STEP_WORK, OverBudgetError, Spending, ValueSize
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, Registry

@@ -28,7 +28,7 @@ from .spending import MAX_WORK, OverBudgetError, Spending
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError
 
-    from .schema_work import ValueSize
+    from .spending import ValueSize
 
 __all__ = [
     "Mark",

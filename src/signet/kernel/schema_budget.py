@@ -17,8 +17,8 @@ from math import isqrt
 from typing import TYPE_CHECKING, Any, Final
 
 from .schema_references import METASCHEMA, REFERENCES, References, all_values
-from .schema_work import NOTHING, ValueSize, Work, one_level
-from .spending import MAX_STEPS
+from .schema_work import NOTHING, Work, one_level
+from .spending import MAX_STEPS, ValueSize
 
 if TYPE_CHECKING:
     from .pattern_size import PatternSize

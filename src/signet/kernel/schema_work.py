@@ -11,9 +11,9 @@ from itertools import chain
 from math import isqrt
 from typing import Any, Final, NamedTuple
 
-from .spending import MAX_STEPS, MAX_WORK
+from .spending import MAX_STEPS, MAX_WORK, ValueSize
 
-__all__ = ["NOTHING", "ValueSize", "Work", "measure_value", "one_level"]
+__all__ = ["NOTHING", "Work", "measure_value", "one_level"]
 
 WORK_PER_BYTE: Final = 12
 """The work for one byte of JSON where a part of a value costs one unit: long numbers cost most."""
@@ -31,30 +31,6 @@ HOLDER_PAIR_WORK: Final = 1
 """The same for arrays and objects: arrays have the hash of what is in them, however that is nested."""
 MIN_LONG_BYTES: Final = 17
 """The JSON of the shortest integer that shares its hash with another, and a comma."""
-
-
-class ValueSize(NamedTuple):
-    """How large a value is."""
-
-    values: int
-    """Its parts; a very long number counts as many."""
-    chars: int
-    """The characters of its texts and names."""
-    strings: int
-    names: int
-    levels: int
-    """How deeply it is nested."""
-    effort: int
-    """What it took to measure it, in parts."""
-    long_numbers: int = 0
-    """Its numbers that may share their hash with others; a very long one counts as many."""
-    holders: int = 0
-    """Its arrays and objects."""
-
-    @property
-    def weight(self) -> int:
-        """Return the number of its parts and names, and of the KiB of its texts."""
-        return self.values + self.names + (self.chars >> 10)
 
 
 class Work(NamedTuple):

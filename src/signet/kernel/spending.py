@@ -5,12 +5,9 @@ A start needs no more of the budget than this: what estimates and checks is load
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, NamedTuple
 
-if TYPE_CHECKING:
-    from .schema_work import ValueSize
-
-__all__ = ["MAX_STEPS", "MAX_WORK", "STEP_WORK", "THREAD_WORK", "OverBudgetError", "Spending"]
+__all__ = ["MAX_STEPS", "MAX_WORK", "STEP_WORK", "THREAD_WORK", "OverBudgetError", "Spending", "ValueSize"]
 
 MAX_WORK: Final = 5_000_000
 """The work of one check on the event loop: 50 ms."""
@@ -24,6 +21,30 @@ MAX_STEPS: Final = 2_000
 
 class OverBudgetError(Exception):
     """A value takes more work to be checked than may be spent on it."""
+
+
+class ValueSize(NamedTuple):
+    """How large a value is."""
+
+    values: int
+    """Its parts; a very long number counts as many."""
+    chars: int
+    """The characters of its texts and names."""
+    strings: int
+    names: int
+    levels: int
+    """How deeply it is nested."""
+    effort: int
+    """What it took to measure it, in parts."""
+    long_numbers: int = 0
+    """Its numbers that may share their hash with others; a very long one counts as many."""
+    holders: int = 0
+    """Its arrays and objects."""
+
+    @property
+    def weight(self) -> int:
+        """Return the number of its parts and names, and of the KiB of its texts."""
+        return self.values + self.names + (self.chars >> 10)
 
 
 class Spending:

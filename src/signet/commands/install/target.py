@@ -124,11 +124,12 @@ def wrapping_words(words: list[str], *, project: bool) -> list[str]:
         UsageError: a word cannot be written into a file, or the command line names no server.
     """
     from signet.commands.launching import wrap_words
+    from signet.commands.wrap.command import FLAGS
 
     args = _parsed(words)
     if not (args.command or args.url or args.client_file or args.replay or args.openapi):
         raise UsageError("which server? write it behind 'wrap', such as: -- wrap -- npx -y some-server")
-    served = words if project else wrap_words(args, for_display=False)
+    served = words if project else wrap_words(args, FLAGS, for_display=False)
     return [_writable(word) for word in (*_program(project=project), *served)]
 
 

@@ -162,7 +162,7 @@ def _settings(args: argparse.Namespace) -> Settings:
     if args.serve and settings.console:
         from signet.commands.launching import wrap_words
 
-        settings = replace(settings, launch=wrap_words(args, for_display=True))
+        settings = replace(settings, launch=wrap_words(args, FLAGS, for_display=True))
     served = with_servers(replace(settings, toolsets=""), wrapping)
     return resolve(served) if served.replay and served.toolsets else served
 
