@@ -115,7 +115,7 @@ def test_preflight_that_cannot_tell_says_why(tmp_path: Path, pinned: Path) -> No
 
     assert (no_lock[0], no_lock[2][:43]) == (12, "signet: there is no signet.lock; write it: ")
     assert no_lock[2].endswith(f"signet lock -- {shlex.join(SERVER)}\n")
-    assert (no_start[0], "No such file" in no_start[2]) == (12, True)
+    assert (no_start[0], "no such command '/nowhere/server'" in no_start[2]) == (12, True)
     assert (not_pinned[0], "the lock has no server 'other'" in not_pinned[2]) == (12, True)
 
 

@@ -73,7 +73,8 @@ class ClientSession:
         self._link = link
         self._hooks = hooks
         self._next = 0
-        self.exchanges: dict[int, PendingRequest] = {}
+        self.exchanges: dict[Any, PendingRequest] = {}
+        """By the ids of ours; a server may answer with any."""
         self.questions: dict[int | str, ServerRequest] = {}
         self.modern = False
         self.version = ""
@@ -192,20 +193,19 @@ class ClientSession:
     def receive(self, text: bytes) -> None:
         """Take one message of the server; what is no message is counted and passed over."""
         try:
-            self._take(parse_incoming(text))
+            message = parse_incoming(text)
+            if message.method is UNSET:
+                self._replied(message)
+            elif message.id is UNSET:
+                self._notified(message.method, message.params)
+            elif isinstance(message.id, int | str):
+                self._asked(message.id, message.method, message.params)
         except (ValueError, TypeError, RecursionError) as error:
             self._stray(text, error)
 
-    def _take(self, message: MessageHead) -> None:
-        if message.method is UNSET:
-            self._replied(message)
-        elif message.id is UNSET:
-            self._notified(message.method, message.params)
-        elif isinstance(message.id, int | str):
-            self._asked(message.id, message.method, message.params)
-
     def _replied(self, message: MessageHead) -> None:
-        exchange = self.exchanges.pop(number_of(message.id), None)
+        # Of a server that writes 1.0 for 1, both are one key.
+        exchange = self.exchanges.pop(message.id, None)
         if exchange is None:
             self._hooks.log("server.stray_reply", id=str(message.id)[:50])
         elif not exchange.reply.done():

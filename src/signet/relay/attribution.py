@@ -11,7 +11,7 @@ from msgspec import Raw
 from signet.kernel.channel import Session
 from signet.kernel.relay import RpcRequest
 from signet.mcp.messages import members
-from signet.mcp.quiet_names import key_of
+from signet.mcp.quiet_names import MAX_KEY_CHARS, key_of
 from signet.mcp.session import ClientSession, PendingRequest
 
 __all__ = [
@@ -148,4 +148,6 @@ def name_in(raw: Raw, caller: RpcRequest | None, more: Mapping[str, Any] | None)
     if name is None:
         named = members(raw).get("name") if caller is None else None
         name = getattr(caller.params, "name", "") if caller is not None else msgspec.json.decode(named or b'""')
-    return key_of(name) if isinstance(name, str) else ""
+    if not isinstance(name, str):
+        return ""
+    return name if len(name) <= MAX_KEY_CHARS else key_of(name)

@@ -6,7 +6,7 @@ The caller may be asked on the way, in either era; what it answers goes to the s
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -67,7 +67,7 @@ class RequestRunner:
         self.levels: dict[str, str] = {}
         """The log level that each session asked for."""
 
-    def converse(
+    async def converse(
         self,
         dialogue: ClientSession,
         method: str,
@@ -76,23 +76,19 @@ class RequestRunner:
         more: Mapping[str, Any] | None,
         *,
         param_headers: tuple[tuple[str, str], ...] = (),
-    ) -> Coroutine[Any, Any, Answer]:
+    ) -> Answer:
         """Return the server's answer to a request of a caller; raise LostError if the server is gone before it.
 
+        In the handshake era, calls of tools that ask are made one at a time, so that a question can be attributed.
         `param_headers` repeat arguments over HTTP.
         """
         if dialogue.modern:
-            return self._in_modern(dialogue, method, raw, caller, more, param_headers=param_headers)
-        return self._in_handshake(dialogue, method, raw, caller, more)
-
-    async def _in_handshake(
-        self, dialogue: ClientSession, method: str, raw: Raw, caller: RpcRequest | None, more: Mapping[str, Any] | None
-    ) -> Answer:
-        """Make a request; those for a tool that may have asked one at a time: only so it is known whom it asks."""
-        if goes_on(caller):
-            why = "the requestState is not known any more, and the call may have happened: begin without it"
-            raise Fault(Code.INVALID_INPUT, why, as_tool_result=False)
-        self._set_level(dialogue, caller)
+            return await self._in_modern(dialogue, method, raw, caller, more, param_headers=param_headers)
+        if caller is not None and caller.era.modern:
+            if goes_on(caller):
+                why = "the requestState is not known any more, and the call may have happened: begin without it"
+                raise Fault(Code.INVALID_INPUT, why, as_tool_result=False)
+            self._set_level(dialogue, caller)
         name = name_in(raw, caller, more) if method in ASKING else ""
         is_quiet = not self._is_shared or (method, name) in dialogue.quiet
         turn_of = None if is_quiet else await _turn(dialogue, method, name, caller)
@@ -289,9 +285,9 @@ class RequestRunner:
             dialogue.level = level
             dialogue.start("logging/setLevel", encode({"level": level}))
 
-    def _set_level(self, dialogue: ClientSession, caller: RpcRequest | None) -> None:
+    def _set_level(self, dialogue: ClientSession, caller: RpcRequest) -> None:
         """Set the log level that a caller of the modern era wants, at a server of the handshake era."""
-        if caller is None or not caller.era.modern or "logging" not in members(dialogue.hello.get("capabilities")):
+        if "logging" not in members(dialogue.hello.get("capabilities")):
             return
         level = self.level_of(caller)
         if level not in LEVELS:
@@ -303,11 +299,9 @@ class RequestRunner:
             dialogue.start("logging/setLevel", encode({"level": level}))
 
 
-def goes_on(caller: RpcRequest | None) -> bool:
+def goes_on(caller: RpcRequest) -> bool:
     """Return whether a caller of the modern era goes on with a call."""
-    if caller is None or not caller.era.modern or b"requestState" not in bytes(caller.raw):
-        return False
-    return _state_of(caller) != ""
+    return b"requestState" in bytes(caller.raw) and _state_of(caller) != ""
 
 
 def _state_of(caller: RpcRequest) -> str:

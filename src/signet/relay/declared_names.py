@@ -45,14 +45,13 @@ class DeclaredNames:
         Both are empty where that takes too many steps to find out.
         """
         names, folds, longest = self._all
-        is_known = isinstance(arguments, dict) and arguments.keys() <= names
-        if is_known and KINDS.isdisjoint(map(type, arguments.values())):
-            return None  # nothing is in them that has names of its own
-        for value in _dicts(arguments):
-            if not value.keys() <= names:
-                others = [name for name in value if name not in names]
-                if any(folded in folds for _, folded in fold_all(others, longest)):
-                    return _Search(self._schema).near(arguments)
+        if not folds:
+            return None  # nothing is declared that a name could be near
+        is_flat = isinstance(arguments, dict) and KINDS.isdisjoint(map(type, arguments.values()))
+        for value in (arguments,) if is_flat else _dicts(arguments):
+            others = value.keys() - names
+            if others and not folds.isdisjoint(dict(fold_all(others, longest)).values()):
+                return _Search(self._schema).near(arguments)
         return None
 
     def headers(self, arguments: Any) -> tuple[tuple[str, str], ...]:

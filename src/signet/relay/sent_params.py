@@ -62,6 +62,8 @@ KNOWN: Final[Mapping[str, Shape]] = {
 OTHERS: Final = ("initialize", "ping", "server/discover", "subscriptions/listen", "tools/list")
 METHODS: Final = {fold(method): method for method in (*KNOWN, *OTHERS)}
 """The methods whose requests are not passed on as they are, by their folded names."""
+SCALARS: Final = frozenset(bytes([one]) for one in b'"-0123456789tfn')
+"""What a value begins with that has no names in it."""
 TOKEN: Final = "progresstoken"  # noqa: S105 - the folded name of a member
 
 
@@ -94,7 +96,9 @@ def sent_params(method: str, raw: Raw, decoded: Any = None) -> Raw:
         elif shape is None:
             sent[name] = value
         elif name in shape:
-            sent[name] = _sent_member(name, value, shape[name], arguments if name == "arguments" else UNSET)
+            is_plain = bytes(value)[:1] in SCALARS
+            decoded_part = arguments if name == "arguments" else UNSET
+            sent[name] = value if is_plain else _sent_member(name, value, shape[name], decoded_part)
     return Raw(encode(sent))
 
 

@@ -257,10 +257,10 @@ class WrappedServer:
         """
         if caller is not None:
             raw = sent_params(method, raw, caller.params)
-        held = await self.conversations.resumed(caller) if caller is not None and goes_on(caller) else None
-        if held is not None:
-            return await self._go_on(held, method, caller, may_repeat=may_repeat)
-        holder = _holder_of(caller)
+            is_next_round = caller.era.modern and goes_on(caller)
+            if is_next_round and (held := await self.conversations.resumed(caller)) is not None:
+                return await self._go_on(held, method, caller, may_repeat=may_repeat)
+        holder = caller.channel.caller.holder if caller is not None else holder_now()
         if not self._turns.take_at_once(holder):
             await self._wait_for_turn(holder)
         try:
@@ -277,7 +277,8 @@ class WrappedServer:
                     if is_last or (error.was_sent and not may_repeat):
                         raise self._lost(method, error, may_repeat=may_repeat) from None
                 finally:
-                    self._close_single(dialogue)
+                    if self._singles:
+                        self._close_single(dialogue)
         finally:
             self._turns.give_back(holder)
         raise AssertionError("the second try returns or raises")
@@ -326,9 +327,10 @@ class WrappedServer:
 
     def _running(self, caller: RpcRequest | None) -> ClientSession | None:
         """Return the instance for a request, if it is one that is kept and runs."""
+        if self.spec.pool == "shared":
+            return self.pool.ready("")
         owner = session_of(caller)
-        is_kept = self.spec.pool == "shared" or (self.spec.pool == "session" and owner)
-        return self.pool.ready(owner) if is_kept else None
+        return self.pool.ready(owner) if self.spec.pool == "session" and owner else None
 
     async def _dialogue_for(self, caller: RpcRequest | None) -> ClientSession:
         """Return the instance for a request; a caller without a session shares none with others that have none."""
