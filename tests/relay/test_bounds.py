@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec import Raw
 
+from signet.app import build_server
 from signet.kernel.caller import Caller
 from signet.kernel.errors import Fault
 from signet.kernel.schemas import SchemaRegistry
@@ -21,6 +22,7 @@ from signet.relay import pool as pools
 from signet.relay.listing import Listed, Terms, list_tools, over_budget
 from signet.relay.pool import Pool
 from signet.relay.wrapped_server import MAX_IN_FLIGHT, MAX_WAITING
+from signet.settings.model import Settings
 from signet.transports import http
 from signet.transports.conversation import Conversation
 
@@ -97,7 +99,7 @@ def test_a_client_on_stdio_that_does_not_read_misses_reports_alone() -> None:
         source, wire = os.pipe()
         os.set_blocking(source, False)
         try:
-            talk = Conversation(None, wire, source)  # type: ignore[arg-type]
+            talk = Conversation(build_server(Settings()), wire, source)
             talk.open()
             talk._out.halted = True
             for method in ("notifications/progress", "notifications/message", "notifications/tools/list_changed"):

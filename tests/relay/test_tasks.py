@@ -10,7 +10,7 @@ import pytest
 from msgspec import Raw
 
 from signet.kernel.errors import Fault
-from signet.mcp.pending import Answer
+from signet.mcp.session import Answer
 from signet.relay.tasks import MAX_KEPT_S, MAX_OF_ONE, Tasks
 
 

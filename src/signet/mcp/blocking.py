@@ -22,9 +22,8 @@ from .link import Link, LinkError, Outgoing
 from .lists import list_all, take_snapshot
 from .messages import error_object, members, value_of
 from .negotiation import Introduction, introduce
-from .pending import Answer, LostError, ServerRequest
 from .plain_http import MAX_BYTES, PlainHttpLink, too_long
-from .session import ClientSession, Hooks
+from .session import Answer, ClientSession, Hooks, LostError, ServerRequest
 from .snapshot import Snapshot
 
 __all__ = ["BlockingSession", "ListedTool", "with_last_words"]

@@ -15,8 +15,7 @@ from msgspec import Raw
 from signet.kernel.errors import METHOD_NOT_FOUND
 
 from .messages import members, text_of
-from .pending import Answer
-from .session import ClientSession
+from .session import Answer, ClientSession
 from .snapshot import INSTRUCTIONS, KINDS, LISTS, Snapshot, check_names
 
 __all__ = ["check_page", "introduction_of", "list_all", "take_snapshot"]

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
-
-import msgspec
-from msgspec import Raw
+from collections.abc import Sequence
+from typing import Final
 
 from signet.kernel.channel import Session
 from signet.kernel.relay import RpcRequest
-from signet.mcp.messages import members
-from signet.mcp.quiet_names import MAX_KEY_CHARS, key_of
 from signet.mcp.session import ClientSession, PendingRequest
 
 __all__ = [
@@ -21,7 +16,6 @@ __all__ = [
     "holder_of",
     "holder_of_session",
     "may_have_asked",
-    "name_in",
     "note_asker",
     "owner_of",
     "owner_of_session",
@@ -140,14 +134,3 @@ def answered_quietly(exchange: PendingRequest) -> None:
     if not exchange.is_suspect and what not in dialogue.askers:
         dialogue.quiet.add(what, exchange.request.channel.caller.holder if exchange.request is not None else "")
         dialogue.suspects.discard(what)
-
-
-def name_in(raw: Raw, caller: RpcRequest | None, more: Mapping[str, Any] | None) -> str:
-    """Return what stands for the tool or prompt that a request names, as the server knows it; else an empty text."""
-    name = (more or {}).get("name")
-    if name is None:
-        named = members(raw).get("name") if caller is None else None
-        name = getattr(caller.params, "name", "") if caller is not None else msgspec.json.decode(named or b'""')
-    if not isinstance(name, str):
-        return ""
-    return name if len(name) <= MAX_KEY_CHARS else key_of(name)

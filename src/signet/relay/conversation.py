@@ -19,6 +19,7 @@ from signet.kernel.errors import INTERNAL, Code, Fault
 from signet.kernel.relay import RpcRequest
 from signet.kernel.wire import encode
 from signet.mcp.messages import error_object, members, text_of
+from signet.mcp.quiet_names import MAX_KEY_CHARS, key_of
 from signet.mcp.session import Answer, ClientSession, LostError, PendingRequest, ServerRequest
 
 from .asking import NEEDS, Asker, HeldCalls, declares, missing_capability, place
@@ -29,7 +30,6 @@ from .attribution import (
     holder_of,
     holder_of_session,
     may_have_asked,
-    name_in,
     owner_of,
     owner_of_session,
 )
@@ -89,7 +89,7 @@ class RequestRunner:
                 why = "the requestState is not known any more, and the call may have happened: begin without it"
                 raise Fault(Code.INVALID_INPUT, why, as_tool_result=False)
             self._set_level(dialogue, caller)
-        name = name_in(raw, caller, more) if method in ASKING else ""
+        name = _name_in(raw, caller, more) if method in ASKING else ""
         is_quiet = not self._is_shared or (method, name) in dialogue.quiet
         turn_of = None if is_quiet else await _turn(dialogue, method, name, caller)
         exchange = dialogue.start(method, raw, caller, more=more)
@@ -297,6 +297,17 @@ class RequestRunner:
         if level != dialogue.level and not self.would_mute(dialogue, level):
             dialogue.level = level
             dialogue.start("logging/setLevel", encode({"level": level}))
+
+
+def _name_in(raw: Raw, caller: RpcRequest | None, more: Mapping[str, Any] | None) -> str:
+    """Return what stands for the tool or prompt that a request names, as the server knows it; else an empty text."""
+    name = (more or {}).get("name")
+    if name is None:
+        named = members(raw).get("name") if caller is None else None
+        name = getattr(caller.params, "name", "") if caller is not None else msgspec.json.decode(named or b'""')
+    if not isinstance(name, str):
+        return ""
+    return name if len(name) <= MAX_KEY_CHARS else key_of(name)
 
 
 def goes_on(caller: RpcRequest) -> bool:

@@ -52,11 +52,13 @@ class ServerRelay:
     catalogue: Catalogue
     """What the servers list; set before anybody is served."""
 
+    _server: Server
+    """Whose clients are served: set by `serve`, before the first request."""
+
     def __init__(self, log: Callable[..., None]) -> None:
         self.notices = Notices(log)
         self.on_close: list[Callable[[], None]] = []
         """Called when all servers have ended."""
-        self._server: Server | None = None
         both: dict[str, Handler] = {"tools/list": self._tools, "tools/call": self._call}
         both |= dict.fromkeys(LISTED, self._list) | dict.fromkeys(ROUTED, self._pass_on)
         self._handlers: dict[bool, dict[str, Handler]] = {
@@ -162,14 +164,14 @@ class ServerRelay:
         return success(request.id, await self.catalogue.list_tools(request))
 
     def _call(self, request: RpcRequest) -> Answered:
-        server = self._served()
+        server = self._server
         if self.catalogue.is_known or server.pipeline.toolbox.named(request.params.name) is not None:
             return server.call(request)
         return self._later(request, self._call_when_known(request))
 
     async def _call_when_known(self, request: RpcRequest) -> Reply:
         await self.catalogue.learn_for(request.params.name, request)
-        reply = self._served().call(request)
+        reply = self._server.call(request)
         return await reply.reply if isinstance(reply, Pending) else reply
 
     # Everything else.
@@ -200,7 +202,7 @@ class ServerRelay:
         self, request: RpcRequest, answering: Coroutine[Any, Any, Answer], *, is_counted: bool = False
     ) -> Reply:
         """Await an answer, write its record and return the reply; what is counted passes the gate of calls first."""
-        pipeline = self._served().pipeline
+        pipeline = self._server.pipeline
         call = call_of(request)
         started_s = pipeline.now()
         entered: Pass | None = None
@@ -377,7 +379,7 @@ class ServerRelay:
             return {}
         if wanted.get("resourceSubscriptions"):
             check_scope(request)
-            if (gate := self._served().pipeline.gate) is not None:
+            if (gate := self._server.pipeline.gate) is not None:
                 await enter(gate, call_of(request), is_kept=False)
         return wanted
 
@@ -391,11 +393,6 @@ class ServerRelay:
 
     def _later(self, request: RpcRequest, coroutine: Coroutine[Any, Any, Reply]) -> Pending:
         return Pending(request.id, replied(request, coroutine), call_of(request))
-
-    def _served(self) -> Server:
-        if self._server is None:
-            raise RuntimeError("the relay serves nobody yet")
-        return self._server
 
     async def close(self) -> None:
         """End all servers."""

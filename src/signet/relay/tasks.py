@@ -18,7 +18,7 @@ from msgspec import Raw
 from signet.kernel.errors import INVALID_PARAMS, METHOD_NOT_FOUND, rate_limited
 from signet.kernel.wire import encode
 from signet.mcp.messages import error_object, members, text_of, value_of
-from signet.mcp.pending import Answer
+from signet.mcp.session import Answer
 from signet.system.shares import Shares
 
 __all__ = ["Tasks", "task_named"]

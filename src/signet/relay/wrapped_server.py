@@ -189,7 +189,14 @@ class WrappedServer:
         return how
 
     async def call(
-        self, name: str, annotations: Mapping[str, bool], names: DeclaredNames, arguments: Any, context: Context
+        self,
+        name: str,
+        annotations: Mapping[str, bool],
+        names: DeclaredNames,
+        arguments: Any,
+        context: Context,
+        *,
+        relax: bool,
     ) -> Relayed:
         """Call a tool; raise Fault if the server cannot be reached or was gone before it answered."""
         near = names.near(arguments)
@@ -210,7 +217,7 @@ class WrappedServer:
             answer,
             modern=dialogue.modern,
             server_info=dialogue.server_info if self.pinned is None else self.pinned.server_info,
-            relax=self.mode_of(name) == "relax",
+            relax=relax,
             by_mcp=caller is not None,
         )
         if self.tasks is not None and caller is not None and not reply.is_final:
@@ -263,15 +270,14 @@ class WrappedServer:
         holder = caller.channel.caller.holder if caller is not None else holder_now()
         if not self._turns.take_at_once(holder):
             await self._wait_for_turn(holder)
+        converse = self.conversations.converse
         try:
             for is_last in (False, True):
                 dialogue = self._running(caller) or await self._dialogue_for(caller)
                 try:
                     if self.pinned is not None:
                         await self._heed_lock(self.pinned, dialogue, method, raw, more, holder=holder)
-                    answer = await self.conversations.converse(
-                        dialogue, method, raw, caller, more, param_headers=param_headers
-                    )
+                    answer = await converse(dialogue, method, raw, caller, more, param_headers=param_headers)
                     return answer if self.pinned is None else _as_pinned(answer, self.pinned), dialogue
                 except LostError as error:
                     if is_last or (error.was_sent and not may_repeat):
@@ -397,7 +403,8 @@ class WrappedServer:
 
     def runner(self, name: str, annotations: Mapping[str, bool], schema: Raw) -> Callable[[Any, Any], Any]:
         """Return what calls a tool."""
-        return partial(self.call, name, annotations, DeclaredNames(schema))
+        relax = self.mode_of(name) == "relax"
+        return partial(self.call, name, annotations, DeclaredNames(schema), relax=relax)
 
 
 def _as_pinned(answer: Answer, pinned: Snapshot) -> Answer:
