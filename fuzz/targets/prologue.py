@@ -92,7 +92,7 @@ class _Talks:
 
     async def _go_on(self, prologue: Prologue, wire: int, source: int, reader: int) -> None:
         """Let a conversation take over from a prologue, and read until all is answered."""
-        talk = Conversation(self._server, wire, source, None, prologue)
+        talk = Conversation(self._server, wire, source, prologue)
         talk.open()
         talk._take_over(prologue)  # noqa: SLF001 - `hold` would close the server, which stays open for the next input
         ending = asyncio.ensure_future(self._end(talk))
