@@ -70,7 +70,6 @@ ONLY: Final = {
     ],
     "systems of figures": [
         "console",
-        "operations.limits",
         "operations.telemetry",
     ],
     "settings rooms": [

@@ -156,7 +156,7 @@ def build_server(
         events=events,
         runtimes=_by_slug(runtimes, toolbox),
         explain=_explainer(settings, registry) if settings.dev else None,
-        gate=_open_gate(settings, log, store, telemetry),
+        gate=_open_gate(settings, log, store, telemetry, events),
         key_gate=LateGate(partial(_open_key_gate, settings, log, store)),
     )
     identity = Identity(name, __version__)  # rule: 1.S3.1.version
@@ -200,17 +200,17 @@ def _open_store(settings: Settings, log: Log) -> RedisStore | None:
     return open_store(settings, log)
 
 
-def _open_gate(settings: Settings, log: Log, store: RedisStore | None, telemetry: Telemetry | None) -> Gate | None:
-    """Return the gate before all calls, where there are rules for callers; its figures are read by telemetry."""
+def _open_gate(
+    settings: Settings, log: Log, store: RedisStore | None, telemetry: Telemetry | None, events: Events
+) -> Gate | None:
+    """Return the gate before all calls, where there are rules for callers; telemetry listens to its decisions."""
     if not settings.has_rules:
         return None
     from signet.team.limiting import open_gate
 
-    if telemetry is None:
-        return open_gate(settings, log, store)
-    from signet.operations.telemetry.limit_figures import LimitFigures
-
-    return open_gate(settings, log, store, LimitFigures(telemetry.registry))
+    if telemetry is not None:
+        telemetry.listen_to_limits(events)
+    return open_gate(settings, log, events, store)
 
 
 def _open_key_gate(settings: Settings, log: Log, store: RedisStore | None) -> Gate:

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from limit_counts import LimitCounts
 from limit_harness import Clock, Elsewhere, call, entered, tool, until
 from signet.kernel.errors import Code, Fault, rate_limited, too_slow
 from signet.kernel.gate import Entry, Pass
 from signet.kernel.outcome import Call, Outcome
 from signet.kernel.wire import encode
-from signet.operations.limits.figures import Figures
 from signet.operations.limits.idempotency import IdempotencyGate, _key_of
 from signet.operations.limits.outage import StoreOutage
 from signet.operations.limits.unsaved import UnsavedAnswers
@@ -30,14 +30,14 @@ class Keyed:
     def __init__(self, timeout_s: float = 50.0, *, denies: bool = False) -> None:
         self.clock = Clock()
         self.store = Elsewhere(self.clock.store())
-        self.figures = Figures()
+        self.figures = LimitCounts()
         self.slept: list[float] = []
-        outage = StoreOutage(self.figures)
+        outage = StoreOutage(self.figures.events)
         self.gate = IdempotencyGate(self.store, outage, timeout_s, denies=denies, sleep=self._sleep)
 
     def another(self) -> IdempotencyGate:
         """Return the gate of another process that has the same store."""
-        return IdempotencyGate(self.store, StoreOutage(Figures()), 0.0, sleep=self._sleep)
+        return IdempotencyGate(self.store, StoreOutage(LimitCounts().events), 0.0, sleep=self._sleep)
 
     async def _sleep(self, seconds: float) -> None:
         self.slept.append(seconds)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from limit_counts import LimitCounts
 from limit_harness import Clock, Elsewhere, call, entered, tool
 from signet.kernel.caller import caller_of
 from signet.kernel.errors import Code, Fault
-from signet.operations.limits.figures import Figures
 from signet.operations.limits.gate import LimitGate, words
 from signet.operations.limits.outage import StoreOutage
 from signet.operations.limits.policy import read_policy
@@ -25,12 +25,12 @@ class Limited:
 
     def __init__(self, table: dict[str, Any], rate_limit: str | None = None, *, elsewhere: bool = False) -> None:
         self.clock = Clock()
-        self.figures = Figures()
+        self.figures = LimitCounts()
         self.lines: Lines = []
         self.elsewhere = Elsewhere(self.clock.store())
         store: Store = self.elsewhere if elsewhere else self.clock.store()
-        outage = StoreOutage(self.figures, lambda event, **facts: self.lines.append((event, facts)))
-        self.gate = LimitGate(read_policy(table, rate_limit), store, self.figures, outage)
+        outage = StoreOutage(self.figures.events, lambda event, **facts: self.lines.append((event, facts)))
+        self.gate = LimitGate(read_policy(table, rate_limit), store, self.figures.events, outage)
 
     def let_in(self, times: int, *, of: str = "odd.fine", **who: Any) -> int:
         """Return how many of so many calls are let in."""
@@ -173,8 +173,8 @@ def test_decisions_are_counted_by_scope() -> None:
         ("allowed", "principal"): 2, ("refused", "principal"): 1, ("allowed", "address"): 1,
         ("allowed", "process"): 1, ("refused", "tool"): 1,
     }  # fmt: skip
-    assert limited.figures.checks == 6
-    assert limited.figures.check_s > 0
+    assert len(limited.figures.checks_s) == 6
+    assert sum(limited.figures.checks_s) > 0
 
 
 def test_a_store_that_is_away_lets_calls_in_is_told_once_and_comes_back_by_itself() -> None:

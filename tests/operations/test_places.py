@@ -9,22 +9,22 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from limit_counts import LimitCounts
 from limit_harness import call, entered, tool
 from signet.kernel.errors import Fault
 from signet.kernel.gate import Entry
 from signet.kernel.outcome import Outcome
 from signet.kernel.tools import NULL_CONTEXT
 from signet.kernel.waiting import Waiting
-from signet.operations.limits.figures import Figures
 from signet.operations.limits.places import PlaceGate, Places, SeatGate
 from signet.operations.limits.policy import read_policy
 
 TOOL = tool()
 
 
-def gate_of(table: dict[str, Any], queue_s: float = 60.0) -> tuple[PlaceGate, Figures]:
-    figures = Figures()
-    return PlaceGate(read_policy(table), figures, queue_s), figures
+def gate_of(table: dict[str, Any], queue_s: float = 60.0) -> tuple[PlaceGate, LimitCounts]:
+    figures = LimitCounts()
+    return PlaceGate(read_policy(table), figures.events, queue_s), figures
 
 
 def entering(gate: PlaceGate | SeatGate, who: str | None = None) -> asyncio.Future[Entry]:

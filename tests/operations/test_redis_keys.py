@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 import pytest
 
+from limit_counts import LimitCounts
 from limit_harness import Clock, Elsewhere, call, entered, tool
 from redis_server import RedisServer, redis_server
 from signet.kernel.gate import Entry
-from signet.operations.limits.figures import Figures
 from signet.operations.limits.gate import LimitGate
 from signet.operations.limits.outage import StoreOutage
 from signet.operations.limits.policy import read_policy
@@ -260,8 +260,8 @@ class Full(Elsewhere):
 
 
 def test_where_a_store_takes_no_note_at_all_the_process_counts_by_itself() -> None:
-    figures, store = Figures(), Full(Clock().store())
-    gate = LimitGate(read_policy({"rate": "3/h"}), store, figures, StoreOutage(figures))
+    figures, store = LimitCounts(), Full(Clock().store())
+    gate = LimitGate(read_policy({"rate": "3/h"}), store, figures.events, StoreOutage(figures.events))
 
     async def main() -> list[Entry]:
         return [await entered(gate, call("alice"), tool()) for _ in range(5)]

@@ -17,6 +17,7 @@ from unittest import mock
 
 import pytest
 
+from limit_counts import LimitCounts
 from limit_harness import call, entered, tool
 from processes import PATIENCE_S, ROOT, run, serving, serving_command
 from redis_server import SERVICE, RedisServer, redis_cluster, redis_sentinel, redis_server, write_certificate
@@ -24,7 +25,6 @@ from signet.kernel.caller import CALLER, Caller
 from signet.kernel.errors import Fault
 from signet.kernel.gate import Entry
 from signet.kernel.outcome import Outcome
-from signet.operations.limits.figures import Figures
 from signet.operations.limits.gate import LimitGate
 from signet.operations.limits.idempotency import IdempotencyGate
 from signet.operations.limits.outage import StoreOutage
@@ -563,8 +563,8 @@ def test_on_a_cluster_a_limit_that_all_share_holds_beside_others(cluster: list[R
     table = {"rate": "100/h", "quota": 50, "tools": {"odd.fine": {"rate": "3/h", "shared": True}}}
 
     async def act(store: RedisStore) -> None:
-        figures = Figures()
-        gate = LimitGate(read_policy(table), store, figures, StoreOutage(figures))
+        figures = LimitCounts()
+        gate = LimitGate(read_policy(table), store, figures.events, StoreOutage(figures.events))
         for name in ("odd.other", "odd.fine"):
             said = [await entered(gate, call(f"user-{number}"), tool(name)) for number in range(5)]
             assert sum(entry is None for entry in said) == (3 if name == "odd.fine" else 5)
@@ -612,7 +612,7 @@ def test_a_call_that_ends_or_begins_while_the_server_stands_still_is_run_once() 
 
     async def main(redis: RedisServer) -> None:
         async with opened(redis.url, answer_s=ANSWER_S) as store, opened(redis.url, answer_s=ANSWER_S) as other:
-            here, there = (IdempotencyGate(kept, StoreOutage(Figures()), 5.0) for kept in (store, other))
+            here, there = (IdempotencyGate(kept, StoreOutage(LimitCounts().events), 5.0) for kept in (store, other))
             ends = await entered(here, one, of)
             redis.pause()
             try:

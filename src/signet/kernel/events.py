@@ -2,6 +2,7 @@
 
     pipeline ── outcome, fault, awaiting              doors ── exchange, http_exchange, refusal
     journal ─── records, written                      upstreams ── upstream_request, upstream_response
+    gates ───── limit_decided, limit_checked, store_failed, failed_open
 
 A point holds None where nothing listens, the only listener, or one function that calls several in turn. So an event
 without a listener costs one comparison, and an event with one listener costs one call. Pure.
@@ -118,6 +119,18 @@ class Events(msgspec.Struct, kw_only=True):
     """Called in the journal's thread with each batch of calls: pairs of a journal entry and its record."""
     written: Callable[[int, float], None] | None = None
     """Called in the journal's thread with the number of written records and the age of the oldest unwritten one."""
+
+    limit_decided: Callable[[str, str], None] | None = None
+    """Called with every decision of a limit, `allowed` or `refused`, and with its scope.
+
+    The scope is `principal`, `address`, `process`, `tool` or `concurrency`; of an allowed call, that of its caller.
+    """
+    limit_checked: Callable[[float], None] | None = None
+    """Called with the seconds that every check of rates and quotas took."""
+    store_failed: Callable[[], None] | None = None
+    """Called with every call that the store could not be asked about."""
+    failed_open: Callable[[], None] | None = None
+    """Called with every call that was let in because the store was away."""
 
     upstream_request: Callable[[UpstreamVisit], None] | None = None
     """Called with every request to an upstream before it is sent."""

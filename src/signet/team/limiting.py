@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from signet.kernel.events import Events
 from signet.settings.model import Settings
 from signet.settings.process import MEMORY
 from signet.settings.usage import UsageError
@@ -13,17 +14,16 @@ from signet.system.logs import WARN, Log
 
 if TYPE_CHECKING:
     from signet.kernel.gate import Gate
-    from signet.operations.limits.figures import Figures
     from signet.operations.limits.policy import Policy
     from signet.operations.store.store import Store
 
 __all__ = ["check_limits", "open_gate", "open_key_gate", "open_policy"]
 
 
-def open_gate(settings: Settings, log: Log, store: Store | None = None, figures: Figures | None = None) -> Gate | None:
+def open_gate(settings: Settings, log: Log, events: Events, store: Store | None = None) -> Gate | None:
     """Return the gate before all calls, where there are rules for callers.
 
-    It counts in a store that processes share, or without one in this process; telemetry may bring the figures.
+    It counts in a store that processes share, or without one in this process, and tells its decisions to `events`.
 
     Raises:
         UsageError: a limit cannot be used.
@@ -34,23 +34,22 @@ def open_gate(settings: Settings, log: Log, store: Store | None = None, figures:
         return None
     from signet.operations.access.scopes import ScopeGate
     from signet.operations.gates import Gates
-    from signet.operations.limits.figures import Figures
     from signet.operations.limits.gate import LimitGate
     from signet.operations.limits.idempotency import IdempotencyGate
     from signet.operations.limits.outage import StoreOutage
     from signet.operations.limits.places import PlaceGate, SeatGate
     from signet.operations.store.memory import MemoryStore
 
-    figures, store = Figures() if figures is None else figures, MemoryStore() if store is None else store
-    outage = StoreOutage(figures, partial(log.line, WARN, ""))
+    store = MemoryStore() if store is None else store
+    outage = StoreOutage(events, partial(log.line, WARN, ""))
     denies = policy is not None and policy.default.denies
     on_first = _keys_unshared(settings, log)
     keys = IdempotencyGate(store, outage, settings.call_timeout_s, denies=denies, on_first=on_first)
     gates: list[Gate] = [ScopeGate()] if has_scopes else []
     if policy is not None:
-        places = PlaceGate(policy, figures) if policy.has_places else None
+        places = PlaceGate(policy, events) if policy.has_places else None
         gates += [SeatGate(places)] if places is not None else []
-        gates += [LimitGate(policy, store, figures, outage), keys]
+        gates += [LimitGate(policy, store, events, outage), keys]
         gates += [places] if places is not None else []
     else:
         gates.append(keys)
@@ -83,12 +82,11 @@ def check_limits(settings: Settings, log: Log) -> None:
 
 def open_key_gate(settings: Settings, log: Log, store: Store | None = None) -> Gate:
     """Return the gate of calls with an idempotency key, for a server that has no gate for all calls."""
-    from signet.operations.limits.figures import Figures
     from signet.operations.limits.idempotency import IdempotencyGate
     from signet.operations.limits.outage import StoreOutage
     from signet.operations.store.memory import MemoryStore
 
-    outage = StoreOutage(Figures(), partial(log.line, WARN, ""))
+    outage = StoreOutage(Events(), partial(log.line, WARN, ""))
     store = MemoryStore() if store is None else store
     return IdempotencyGate(store, outage, settings.call_timeout_s, on_first=_keys_unshared(settings, log))
 

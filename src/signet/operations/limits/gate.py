@@ -14,12 +14,12 @@ import msgspec
 
 from signet.kernel.caller import caller_of
 from signet.kernel.errors import Fault, rate_limited
+from signet.kernel.events import Events
 from signet.kernel.outcome import Call
 from signet.kernel.tools import Tool
 from signet.operations.store.memory import MemoryStore
 from signet.operations.store.store import Bucket, Decision, Store, StoreError, StoreFullError
 
-from .figures import Figures
 from .outage import StoreOutage
 from .policy import Limit, Policy
 
@@ -47,18 +47,18 @@ class _Rules(msgspec.Struct, frozen=True):
 
     rules: tuple[_Rule, ...]
     buckets: tuple[Bucket, ...]
-    allowed: tuple[str, str]
-    """The decision that lets a call in, as the figures count it."""
+    scope: str
+    """The scope of the caller, under which an allowed call is counted."""
     denies: bool
 
 
 class LimitGate:
     """Lets a call in if none of its buckets is full."""
 
-    def __init__(self, policy: Policy, store: Store, figures: Figures, outage: StoreOutage) -> None:
+    def __init__(self, policy: Policy, store: Store, events: Events, outage: StoreOutage) -> None:
         self._policy = policy
         self._store = store
-        self._figures = figures
+        self._events = events
         self._outage = outage
         self._own = MemoryStore()
         """What decides while the memory of the store is full: this process alone."""
@@ -91,15 +91,18 @@ class LimitGate:
         return self._end(rules, decision, started_s)
 
     def _end(self, rules: _Rules, decision: Decision, started_s: float) -> Fault | None:
-        figures = self._figures
+        events = self._events
         if self._outage.is_on:  # rule: @LimitGate._end
             self._outage.end()
-        figures.checked(perf_counter() - started_s)
+        if events.limit_checked is not None:
+            events.limit_checked(perf_counter() - started_s)
         if decision.refused is None:
-            figures.decided(rules.allowed)
+            if events.limit_decided is not None:
+                events.limit_decided("allowed", rules.scope)
             return None
         rule = rules.rules[decision.refused]
-        figures.decided(("refused", rule.scope))
+        if events.limit_decided is not None:
+            events.limit_decided("refused", rule.scope)
         bucket = rule.bucket
         limit = {"name": rule.name, "count": bucket.count, "seconds": int(bucket.period_s or DAY_S)}
         wait = words(decision.retry_after_s)
@@ -121,7 +124,7 @@ class LimitGate:
             rules += own
         together = any(limit.shared for limit in policy.tools.values())
         buckets = tuple([msgspec.structs.replace(rule.bucket, together=together) for rule in rules])
-        return _Rules(rules, buckets, ("allowed", scope), denies)
+        return _Rules(rules, buckets, scope, denies)
 
 
 def _rules_of(limit: Limit, key: str, scope: str, sentence: str, name: str) -> tuple[_Rule, ...]:

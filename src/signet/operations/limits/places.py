@@ -14,12 +14,12 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from signet.kernel.errors import Fault, rate_limited
+from signet.kernel.events import Events
 from signet.kernel.outcome import Call, Outcome
 from signet.kernel.tools import Tool
 from signet.system.places import FairTurns
 from signet.system.shares import Shares
 
-from .figures import Figures
 from .policy import PlaceLimit, Policy
 
 __all__ = ["QUEUE_S", "PlaceGate", "Places", "SeatGate"]
@@ -101,9 +101,9 @@ class _Right:
 class PlaceGate:
     """Lets a call in if its tool has a place."""
 
-    def __init__(self, policy: Policy, figures: Figures, queue_s: float = QUEUE_S) -> None:
+    def __init__(self, policy: Policy, events: Events, queue_s: float = QUEUE_S) -> None:
         self._policy = policy
-        self._figures = figures
+        self._events = events
         self._queue_s = queue_s
         self._places: dict[str, Places | None] = {}
 
@@ -127,7 +127,8 @@ class PlaceGate:
 
     def refuse(self, tool: Tool, places: Places, holder: str = "") -> Fault:
         """Return the fault of a call for which there is no place."""
-        self._figures.decided(("refused", "concurrency"))
+        if self._events.limit_decided is not None:
+            self._events.limit_decided("refused", "concurrency")
         seats = places.seats
         if (mine := seats.of(holder)) and seats.held < seats.total:
             message = f"You have {mine} calls of {tool.name} here, and others need room"

@@ -23,7 +23,7 @@ from .families import (
     VIOLATIONS,
 )
 from .operation import CURRENT, OTHER, STATED, Operation, operation_of
-from .registry import Histogram, Registry, Series
+from .registry import Counter, Histogram, Registry, Series
 
 if TYPE_CHECKING:
     from .tracing import Tracing
@@ -143,6 +143,27 @@ class Telemetry:
     def _upstream_answered(self, visit: UpstreamVisit) -> None:
         """Count a request to an upstream by its status, or by the kind of its failure."""
         self._upstreams[visit.upstream, visit.code].observe(visit.took_s)
+
+    def listen_to_limits(self, events: Events) -> None:
+        """Listen to the decisions of gates; a server without gates has none of these figures."""
+        registry, name = self.registry, "signet_rate_limit_decisions_total"
+        counters: dict[tuple[str, str], Counter] = {}
+
+        def decided(decision: str, scope: str) -> None:
+            counter = counters.get((decision, scope))
+            if counter is None:
+                counter = registry.counter(name, {"decision": decision, "scope": scope})
+                counters[decision, scope] = counter
+            counter.inc()
+
+        events.add(
+            Events(
+                limit_decided=decided,
+                limit_checked=registry.histogram("signet_rate_limit_check_duration_seconds").observe,
+                store_failed=registry.counter("signet_store_errors_total").inc,
+                failed_open=registry.counter("signet_rate_limit_fail_open_total").inc,
+            )
+        )
 
     def _journal_written(self, records: int, lag_s: float) -> None:
         """Count what the journal has written; `lag_s` is the age of what it could not."""
