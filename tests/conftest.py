@@ -82,8 +82,8 @@ SLOW_FILES = (
     "upstream/test_pace.py", "real/test_openapi_linters.py", "authoring/test_own_context.py",
     "transports/test_hangup.py", "tests/test_conftest.py", "tests/test_clients.py", "operations/test_oauth_flow.py",
     "tests/test_config_command.py", "real/test_conformance.py", "real/test_plantuml_jar.py",
-    "tests/test_installation.py", "operations/test_deployment_page.py", "operations/test_memory_store.py",
-    "contracts/test_verdict_properties.py", "wrap/test_load.py", "relay/test_negotiation.py",
+    "system/test_installation.py", "operations/test_deployment_page.py", "operations/test_memory_store.py",
+    "contracts/test_verdict_properties.py", "wrap/test_load.py", "mcp/test_negotiation.py",
 )  # fmt: skip
 """The files of a parallel run that go first, the slowest at the head: begun last, one would leave a process alone.
 
