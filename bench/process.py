@@ -15,7 +15,7 @@ from typing import IO, cast
 from urllib.parse import urlsplit
 
 from bench.contenders import PORT, Contender
-from signet.upstream.server_process import LISTENING
+from signet.mcp.server_process import LISTENING
 
 __all__ = [
     "ALLOCATOR",

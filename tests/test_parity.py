@@ -25,8 +25,8 @@ from signet.commands.parity.corpus import CorpusCall, built_in, with_slugs
 from signet.commands.parity.engine import COMMANDS, run_corpus
 from signet.commands.parity.report import ParityReport, ReportRow
 from signet.kernel.errors import Code
+from signet.mcp.server_process import ServerProcess
 from signet.settings.catalogue import TOOLSETS, find_toolset
-from signet.upstream.server_process import ServerProcess
 from terminals import run_on_terminal
 
 MUTANT = (sys.executable, str(ROOT / "tests/support/mutant_server.py"))

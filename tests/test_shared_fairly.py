@@ -58,7 +58,7 @@ ALONE = {
     "transports/hangup.py": "one thread of a process",
     "transports/stdio.py": "one timer of a process",
     "transports/workers.py": "makes the threads of offloaded work",
-    "upstream/server_process.py": "the servers of a command",
+    "mcp/server_process.py": "the servers of a command",
 }
 """Modules that share nothing by themselves, and why."""
 ROOMS_FOR_ONE = ("commands/", "sandbox/", "testing/")

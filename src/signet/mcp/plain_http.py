@@ -17,9 +17,9 @@ from typing import Any, Final, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
+from signet.system.loop_thread import within
 from signet.system.redaction import MIN_CHARS, SecretRedactor
 from signet.upstream.blocking_http import BoundedHandler, BoundedTlsHandler
-from signet.upstream.server_process import within
 
 from .event_stream import EventParser
 from .inbox import Inbox

@@ -1,13 +1,14 @@
-"""An event loop in a thread of its own, for code that blocks."""
+"""Threads for code that blocks: an event loop in one of its own, and work that has a deadline."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from typing import Any, TypeVar
 
-__all__ = ["LoopThread"]
+__all__ = ["LoopThread", "within"]
 
 T = TypeVar("T")
 
@@ -44,3 +45,24 @@ class LoopThread:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def within(timeout_s: float, work: Callable[[], T], message: str) -> T:
+    """Return the result of blocking work, or raise TimeoutError with this message.
+
+    The work runs in a thread of its own, because a name lookup takes no deadline. A thread that misses the deadline is
+    left behind: it is a daemon, and it ends when its socket does.
+    """
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - the caller's thread raises it
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    try:
+        return future.result(timeout_s)
+    except TimeoutError:
+        raise TimeoutError(message) from None

@@ -15,8 +15,8 @@ from signet.kernel.errors import TABLE, Code, Fault
 from signet.kernel.outcome import Door
 from signet.kernel.schemas import schema_of
 from signet.mcp.blocking import ListedTool
-from signet.mcp.door_transport import StdioTransport, Transport
 from signet.mcp.plain_http import PlainHttp
+from signet.mcp.server_process import StdioTransport, Transport
 from signet.settings.usage import UsageError
 
 from .servers import ServedTarget

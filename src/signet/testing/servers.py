@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from signet.mcp.server_process import ServerProcess
 from signet.settings.catalogue import load_toolsets
 from signet.settings.model import Settings
 from signet.settings.names import PREFIX, variable_of
 from signet.system.loop_thread import LoopThread
-from signet.upstream.server_process import ServerProcess
 
 from .current import set_current
 from .target import FILE, Projects

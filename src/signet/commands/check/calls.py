@@ -20,8 +20,8 @@ from signet.kernel.server import Server
 from signet.kernel.tools import Tool
 from signet.proofs.examples import example_of, keep, outsider_of
 from signet.settings.model import Settings
+from signet.system.loop_thread import within
 from signet.system.redaction import SecretRedactor
-from signet.upstream.server_process import within
 
 from .result import CheckResult, Subject
 

@@ -20,14 +20,13 @@ from signet.journal.record import METHOD, VOLATILE
 from signet.journal.retention import FOLDER, LATEST
 from signet.kernel.ids import deterministic
 from signet.kernel.schemas import PREFIX as TOOL_PREFIX
-from signet.mcp.door_transport import StdioTransport, Transport
 from signet.mcp.plain_http import PlainHttp
+from signet.mcp.server_process import ServerProcess, StdioTransport, Transport
 from signet.sandbox.hosting import host_in_thread
 from signet.sandbox.server import Running
 from signet.settings.catalogue import find_toolset, target_of
 from signet.settings.fields import join_list
 from signet.settings.names import PREFIX, variable_prefixes
-from signet.upstream.server_process import ServerProcess
 
 from .channels import CHANNELS, IN_RECORD, NO_ANSWER, Channel
 from .corpus import CorpusCall

@@ -1,4 +1,7 @@
-"""A server process that a command talks to: over its pipes, or at the address that it announces."""
+"""A server process that a command talks to: over its pipes, or at the address that it announces.
+
+The messages are those of any door, carried as they are; a session with a server is another part.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,20 @@ import os
 import re
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from typing import IO, Final, TypeVar
+from functools import partial
+from time import monotonic
+from typing import IO, Final, Protocol, TypeVar
 
+from signet.kernel.errors import METHOD_NOT_FOUND
+from signet.kernel.wire import message_head
 from signet.system.piped_process import ChildEndedError, PipedProcess
 
-__all__ = ["LISTENING", "ServerProcess", "within"]
+from .messages import WireMessage, error_object, response
+from .plain_http import MAX_BYTES, too_long
+
+__all__ = ["LISTENING", "ServerProcess", "StdioTransport", "Transport"]
 
 T = TypeVar("T")
 
@@ -23,27 +33,6 @@ SETTLE_S: Final = 5.0
 STDERR_LINES: Final = 20
 STDERR_LINE_BYTES: Final = 8192
 LAST_WORDS_CHARS: Final = 200
-
-
-def within(timeout_s: float, work: Callable[[], T], message: str) -> T:
-    """Return the result of blocking work, or raise TimeoutError with this message.
-
-    The work runs in a thread of its own, because a name lookup takes no deadline. A thread that misses the deadline is
-    left behind: it is a daemon, and it ends when its socket does.
-    """
-    future: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as error:  # noqa: BLE001 - the caller's thread raises it
-            future.set_exception(error)
-
-    threading.Thread(target=run, daemon=True).start()
-    try:
-        return future.result(timeout_s)
-    except TimeoutError:
-        raise TimeoutError(message) from None
 
 
 class ServerProcess(PipedProcess):
@@ -128,3 +117,76 @@ class ServerProcess(PipedProcess):
         self._stderr_lines.extend(text.splitlines())
         if (match := LISTENING.search(text)) and not self._url.done():
             self._url.set_result(match[1])
+
+
+class Transport(Protocol):
+    """Carries messages to a server and replies back; after an error it is not used again."""
+
+    def exchange(self, message: WireMessage, read: Callable[[Iterator[bytes]], T]) -> T:
+        """Send a request and return what `read` makes of the texts that come back.
+
+        Raises:
+            OSError, EOFError, HTTPException: no reply came; TimeoutError if it took too long.
+            ValueError: the reply is too long, or `read` refuses it.
+        """
+
+    def notify(self, message: WireMessage) -> None:
+        """Send a message to which no reply is due; raises what `exchange` raises."""
+
+
+class StdioTransport:
+    """The pipes of a server process: one line for each message."""
+
+    def __init__(self, process: ServerProcess, *, timeout_s: float, max_bytes: int = MAX_BYTES) -> None:
+        self._process = process
+        self.timeout_s = timeout_s
+        self._max_bytes = max_bytes
+
+    def exchange(self, message: WireMessage, read: Callable[[Iterator[bytes]], T]) -> T:
+        """Send a line and read the lines that follow."""
+        deadline = monotonic() + self.timeout_s
+        try:
+            self._process.send(message.body, deadline)
+            return read(self._replies(deadline))
+        except TimeoutError:
+            raise TimeoutError("it does not answer in time") from None
+
+    def _replies(self, deadline: float) -> Iterator[bytes]:
+        """Yield the lines of the server but its requests, which are answered here."""
+        for line in _bounded_lines(partial(self._process.receive, deadline), self._max_bytes):
+            answer = _answer_of(line)
+            if answer is None:
+                yield line
+            else:
+                self._process.send(answer, deadline)
+
+    def notify(self, message: WireMessage) -> None:
+        """Send a line."""
+        try:
+            self._process.send(message.body, monotonic() + self.timeout_s)
+        except TimeoutError:
+            raise TimeoutError("it does not read its input in time") from None
+
+
+def _answer_of(text: bytes) -> bytes | None:
+    """Return the answer to a text if it is a request of the server: to a ping, or that its method is not known."""
+    if b'"method"' not in text:
+        return None
+    try:
+        asked = message_head(text)
+    except (ValueError, RecursionError):
+        return None
+    if not asked.is_request or asked.id is None:
+        return None
+    if asked.method == "ping":
+        return response(asked.id, result=b"{}")
+    return response(asked.id, error=error_object(METHOD_NOT_FOUND, "this client has no such method"))
+
+
+def _bounded_lines(readline: Callable[[int], bytes], max_bytes: int) -> Iterator[bytes]:
+    left = max_bytes
+    while line := readline(left + 1):
+        left -= len(line)
+        if left < 0:
+            raise too_long(max_bytes)
+        yield line

@@ -12,11 +12,10 @@ import pytest
 
 from processes import PATIENCE_S, clean_env
 from signet.kernel.protocol import Identity
-from signet.mcp.door_transport import StdioTransport
+from signet.mcp import server_process
 from signet.mcp.messages import MessageBuilder, read_raw
+from signet.mcp.server_process import ServerProcess, StdioTransport
 from signet.system import processes
-from signet.upstream import server_process
-from signet.upstream.server_process import ServerProcess
 
 ME = Identity("tests", "1")
 SOON_S = 0.3
