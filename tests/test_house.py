@@ -35,7 +35,7 @@ WALKS: Final = {
     "walk through /mcp": "46 / 46 / 15 / 34",  # 7bf59fe: 46 / 46 / 16 / 34
     "walk through /api/tools/encodePlantUML": "42 / 42 / 13 / 29",  # 7bf59fe: 42 / 42 / 14 / 29
     "walk through /mcp/tool/plantuml.encode": "43 / 43 / 16 / 34",  # 7bf59fe: 42 / 42 / 16 / 34
-    "walk of an own tool": "65 / 61 / 13 / 36",  # 7bf59fe: 61 / 57 / 12 / 33
+    "walk of an own tool": "65 / 61 / 13 / 38",  # 7bf59fe: 61 / 57 / 12 / 34
     "walk of a wrapped call": "91 / 80 / 26 / 60",  # 7bf59fe: 96 / 84 / 24 / 60; the goal is 85 calls in 18 modules
 }
 """What a start and a call enter: imported modules, calls, or calls / functions / modules / module changes."""

@@ -81,20 +81,23 @@ SUBJECTS: Final = {
 }
 """The processes, and the figures that each of them finds."""
 
+Entry = tuple[str, str, int]
+"""A function that was entered: its module, its name, and the thread."""
+
 
 class Walk:
     """Notes each function of ours that is entered, by module, in all threads."""
 
     def __init__(self) -> None:
-        self.entered: list[tuple[str, str]] = []
+        self.entered: list[Entry] = []
 
     def note(self, frame: FrameType, event: str, _: object) -> None:
         if event == "call" and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
             module = frame.f_globals.get("__name__", "")
             if module.startswith("signet."):
-                self.entered.append((module, frame.f_code.co_qualname))
+                self.entered.append((module, frame.f_code.co_qualname, threading.get_ident()))
 
-    def taken(self) -> list[tuple[str, str]]:
+    def taken(self) -> list[Entry]:
         """Return what was entered since the last time, when nothing more is."""
         seen = -1
         while seen != len(self.entered):
@@ -104,10 +107,15 @@ class Walk:
         return entered
 
 
-def figure_of(entered: list[tuple[str, str]]) -> str:
-    """Return calls, functions, modules and module changes."""
-    modules = [module for module, _ in entered]
-    return f"{len(modules)} / {len(set(entered))} / {len(set(modules))} / {len(list(groupby(modules)))}"
+def figure_of(entered: list[Entry]) -> str:
+    """Return calls, functions, modules and module changes; the changes of each thread count for themselves."""
+    modules = [module for module, _, _ in entered]
+    threads = {thread for _, _, thread in entered}
+    roads = [[module for module, _, one in entered if one == thread] for thread in threads]
+    functions = {(module, name) for module, name, _ in entered}
+    return (
+        f"{len(modules)} / {len(functions)} / {len(set(modules))} / {sum(len(list(groupby(road))) for road in roads)}"
+    )
 
 
 def usual(walk: Walk, ask: Callable[[], bytes]) -> str:
