@@ -72,6 +72,10 @@ def test_a_child_that_ends_is_told_from_one_that_is_slow(tmp_path: Path) -> None
         with pytest.raises(ChildEndedError):
             ending.write(b"y" * 1_000_000, soon())
 
+        ending.close_input()
+        with pytest.raises(ChildEndedError):
+            ending.write(b"z", soon())
+
 
 def test_more_than_the_bound_is_refused(tmp_path: Path) -> None:
     with child(ECHO, tmp_path) as echo:
@@ -269,3 +273,13 @@ def test_a_folder_that_is_gone_is_made_again() -> None:
         assert os.path.isdir(folders[-1])
     finally:
         pool.close()
+
+
+def test_a_last_line_needs_no_end_and_a_long_line_comes_in_parts(tmp_path: Path) -> None:
+    with child("print('one\\ntwo two\\nthree', end='')", tmp_path) as speaking:
+        lines = [speaking.read_line(soon(), 4) for _ in range(5)]
+
+        with pytest.raises(ChildEndedError):
+            speaking.read_line(soon(), 4)
+
+    assert lines == [b"one\n", b"two ", b"two\n", b"thre", b"e"]

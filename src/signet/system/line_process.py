@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_LINE_BYTES", "LineInput", "LineProcess"]
 
 MAX_LINE_BYTES: Final = 16 << 20
-"""The longest line that is read; a longer line is skipped and told."""
+"""The longest line that is read; a longer line is skipped and reported."""
 READ_BYTES: Final = 1 << 16
 """The size of a pipe on most systems: more would not come at once."""
 DRAIN_BYTES: Final = 4 << 20
@@ -35,7 +35,7 @@ DRAIN_BYTES: Final = 4 << 20
 GRACE_S: Final = 2.0
 """How long a child may take to end after its input was closed, and again after SIGTERM."""
 SETTLE_S: Final = 0.5
-"""How long a child that closed a pipe may take to end by itself, so that its exit status can be told."""
+"""How long a child that closed a pipe may take to end by itself, so that its exit status can be reported."""
 STUCK_BYTES: Final = 8 << 20
 """The size of unsent lines from which a child must go on reading."""
 STUCK_S: Final = 10.0
@@ -62,7 +62,7 @@ class LineProcess:
         on_exit: Callable[[str], None],
         on_long_line: Callable[[bytes, bytes], None] | None = None,
     ) -> None:
-        """Remember what to run and whom to tell.
+        """Set the command and its listeners.
 
         `on_line` gets each line of standard output that is not empty, `on_stderr` each of standard error, bounded and
         with named secrets redacted. `on_exit` gets a sentence, once, when the child is lost without `close`.
@@ -83,7 +83,7 @@ class LineProcess:
         self._ending: asyncio.Task[None] | None = None
         self._open_fds: set[int] = set()
         self._is_silent = False
-        """Nobody is told anything: the child was lost, or is closed."""
+        """The listeners are called no more: the child was lost, or is closed."""
 
     @property
     def pid(self) -> int | None:
@@ -125,7 +125,7 @@ class LineProcess:
         """Return once the child and its group have ended; may be called more than once."""
         self._is_silent = True
         if (ending := self._end()) is not None:
-            # Whoever is cancelled here leaves the ending to itself.
+            # A caller that is cancelled here leaves the ending to itself.
             await asyncio.shield(ending)
 
     def _read(self, fd: int, take: Callable[[bytes], None]) -> int:

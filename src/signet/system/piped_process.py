@@ -59,6 +59,8 @@ class PipedProcess(Process):
             TimeoutError: the deadline has passed.
             ChildEndedError: the child reads no more.
         """
+        if self.stdin.closed:
+            raise ChildEndedError
         view = memoryview(data)
         while view:
             _wait(self.stdin.fileno(), select.POLLOUT, deadline)

@@ -73,7 +73,7 @@ class Strays:
         self._mark = f"{MARK}={mark}".encode()
         self._group = group
         self._known: set[_Found] = set()
-        self._told: set[tuple[_Found, int]] = set()
+        self._signalled: set[tuple[_Found, int]] = set()
         """The signals that were sent, each once."""
 
     def note_descendants(self, pid: int) -> None:
@@ -89,8 +89,8 @@ class Strays:
         """Send a signal to all that are left and did not get it yet; return how many are left."""
         left = self._left()
         for process in left:
-            if (process, number) not in self._told:
-                self._told.add((process, number))
+            if (process, number) not in self._signalled:
+                self._signalled.add((process, number))
                 _send(process, number)
         return len(left)
 

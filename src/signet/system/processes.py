@@ -331,7 +331,7 @@ def _limit(pid: int, limits: ProcessLimits) -> None:
     }
     with contextlib.suppress(ProcessLookupError):
         for kind, limit in values.items():
-            # Nobody but root may go beyond the limit that Signet itself was started with.
+            # Only root may go beyond the limit that Signet itself was started with.
             hard = resource.prlimit(pid, kind)[1]
             lower = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
             resource.prlimit(pid, kind, (lower, lower))
