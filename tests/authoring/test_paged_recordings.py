@@ -10,8 +10,7 @@ import pytest
 
 from own_toolsets import ServiceHarness
 from processes import run
-from signet.sandbox.message import SandboxRequest, SandboxResponse, json_response
-from signet.sandbox.server import Sandbox
+from signet.sandbox.message import Sandbox, SandboxRequest, SandboxResponse, json_response
 from upstream_harness import DIRECT, playing
 
 TOOLS = """

@@ -12,8 +12,7 @@ from own_toolsets import ServiceHarness
 from own_toolsets import echo as echoed
 from signet.kernel.toolset import Toolset
 from signet.openapi.toolset import open_toolset
-from signet.sandbox.message import SandboxRequest, SandboxResponse
-from signet.sandbox.server import Sandbox
+from signet.sandbox.message import Sandbox, SandboxRequest, SandboxResponse
 from upstream_harness import playing
 
 JSON = "application/json"

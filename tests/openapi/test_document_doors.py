@@ -14,8 +14,7 @@ from commands_in_process import run_here, signet_here
 from door_calls import invocation
 from own_toolsets import ServiceHarness
 from processes import BIN, PATIENCE_S, ROOT, SIGNET, Server, clean_env, piping, serving, serving_command
-from signet.sandbox.message import SandboxRequest, SandboxResponse, json_response
-from signet.sandbox.server import Sandbox
+from signet.sandbox.message import Sandbox, SandboxRequest, SandboxResponse, json_response
 from upstream_harness import playing
 
 from .documents import document, echo, operation, written

@@ -11,8 +11,7 @@ from typing import SupportsIndex, overload
 
 from msgspec.structs import replace
 
-from signet.sandbox.message import SandboxRequest, SandboxResponse
-from signet.sandbox.server import Sandbox
+from signet.sandbox.message import Sandbox, SandboxRequest, SandboxResponse
 from signet.toolsets.boj.sandbox.api import (
     GZIP_HEADERS,
     METADATA_DATE,

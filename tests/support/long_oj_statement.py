@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from signet.sandbox.server import Sandbox
+from signet.sandbox.message import Sandbox
 from signet.toolsets.oj.sandbox.api import OjSandboxApi
 from signet.toolsets.oj.sandbox.problem_store import ProblemStore
 

@@ -14,8 +14,7 @@ from signet.authoring.declaration import ToolsetDeclaration, tool
 from signet.authoring.toolset import build_toolset
 from signet.commands.call import walk
 from signet.kernel.outcome import Outcome
-from signet.sandbox.message import SandboxRequest, SandboxResponse, json_response
-from signet.sandbox.server import Sandbox
+from signet.sandbox.message import Sandbox, SandboxRequest, SandboxResponse, json_response
 from signet.settings import catalogue
 from signet.settings.model import Settings
 from upstream_harness import UpstreamHarness, playing

@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 from processes import PATIENCE_S
 from signet.sandbox.exchange import LoggedRequest
 from signet.sandbox.hosting import host_in_thread
-from signet.sandbox.message import SandboxRequest
-from signet.sandbox.server import Running, Sandbox
+from signet.sandbox.message import Sandbox, SandboxRequest
+from signet.sandbox.server import Running
 
 DIRECT = {"NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost"}
 """Variables that keep proxies of the machine out of the way to an upstream on loopback."""

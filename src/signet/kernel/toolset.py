@@ -82,7 +82,7 @@ class SandboxSpec(msgspec.Struct, frozen=True):
     plays: str
     """What it plays, for people."""
     build: Callable[..., Any]
-    """Build a `signet.sandbox.server.Sandbox`; called with the bearer token to ask for and, where given, a `clock`."""
+    """Build a `signet.sandbox.message.Sandbox`; called with the bearer token to ask for and, where given, a `clock`."""
     wants_token: bool = False
     """Whether it is started with a token, so that every tool can be tried."""
 

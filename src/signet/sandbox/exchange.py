@@ -1,36 +1,25 @@
-"""One request and its response on a client connection: read the request, log it, write the response."""
+"""One request and its response on a client connection: log the request, write the response."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import socket
-import struct
-import sys
 from collections.abc import Callable
-from http import HTTPStatus
+from contextlib import suppress
 from typing import Final, Literal
 
 import msgspec
 
-from signet.kernel.errors import Code, Fault
 from signet.system.secret_names import names_secret
+from signet.transports.raw_connection import RawConnection
 
-from .message import SandboxRequest, SandboxResponse, parse_head, response_head
+from .message import SandboxRequest, SandboxResponse, response_head
 
-__all__ = ["MAX_HEAD_BYTES", "LoggedRequest", "RequestReader", "ResponseWriter", "fingerprint"]
+__all__ = ["LoggedRequest", "ResponseWriter", "fingerprint"]
 
-MAX_HEAD_BYTES: Final = 65_536
-"""The largest request line with headers that is read."""
-
-HEAD_END: Final = b"\r\n\r\n"
 LAST_CHUNK: Final = b"0\r\n\r\n"
-READ_BYTES: Final = 65_536
 WRITE_BYTES: Final = 8192
 """How many bytes of a body are written and counted at a time."""
-
-NO_LINGER: Final = struct.pack("hh" if sys.platform == "win32" else "ii", 1, 0)
-"""A socket option that makes closing send an RST."""
 
 
 class LoggedRequest(msgspec.Struct):
@@ -67,52 +56,10 @@ def fingerprint(secret: str) -> str:
     return f"{scheme} sha256:{digest}".lstrip()
 
 
-class RequestReader:
-    """The reading half of a connection, with a buffer so that waiting for a disconnect loses no bytes."""
-
-    def __init__(self, reader: asyncio.StreamReader) -> None:
-        self._reader = reader
-        self._buffer = bytearray()
-
-    async def read_request(self) -> SandboxRequest | None:
-        """Return the next request, or None if no more is sent; raise Fault if it is malformed or too large."""
-        while (end := self._buffer.find(HEAD_END)) < 0 and len(self._buffer) <= MAX_HEAD_BYTES:
-            if not await self._fill():
-                return None
-        if not 0 <= end <= MAX_HEAD_BYTES:
-            message = f"a request's head may hold {MAX_HEAD_BYTES} bytes"
-            raise Fault(Code.INVALID_INPUT, message, status=HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
-        request = parse_head(self._take(end + len(HEAD_END))[:end])
-        while len(self._buffer) < request.content_length:
-            if not await self._fill():
-                return None
-        return msgspec.structs.replace(request, body=self._take(request.content_length))
-
-    async def wait_disconnected(self) -> None:
-        """Return when the client has left, or when it sends more than a request head while it should wait."""
-        while len(self._buffer) <= MAX_HEAD_BYTES and await self._fill():
-            pass
-
-    async def discard(self) -> None:
-        """Read to the end and drop everything: closing with unread bytes would reset the connection."""
-        while await self._fill():
-            self._buffer.clear()
-
-    async def _fill(self) -> bool:
-        data = await self._reader.read(READ_BYTES)
-        self._buffer += data
-        return bool(data)
-
-    def _take(self, size: int) -> bytes:
-        data = bytes(self._buffer[:size])
-        del self._buffer[:size]
-        return data
-
-
 class ResponseWriter:
     """The writing half of a connection during one response.
 
-    Every method that writes or waits raises `ConnectionError` when the client has left.
+    Every method that writes or waits is cancelled when the client has left.
     """
 
     def __init__(
@@ -120,8 +67,7 @@ class ResponseWriter:
         request: SandboxRequest,
         entry: LoggedRequest,
         normal: Callable[[], SandboxResponse],
-        reader: RequestReader,
-        stream: asyncio.StreamWriter,
+        connection: RawConnection,
     ) -> None:
         self.request = request
         self.normal = normal
@@ -129,8 +75,7 @@ class ResponseWriter:
         self.keep_alive = request.keep_alive
         """Whether the connection stays open after this response."""
         self._entry = entry
-        self._reader = reader
-        self._stream = stream
+        self._connection = connection
 
     async def send(self, response: SandboxResponse, *, chunk_bytes: int = WRITE_BYTES) -> None:
         """Send a complete, valid response."""
@@ -159,21 +104,15 @@ class ResponseWriter:
             await self._push(data)
 
     async def pause(self, seconds: float | None) -> None:
-        """Wait, without a limit if None, or until the client leaves."""
-        try:
+        """Wait, without a limit if None."""
+        with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self._reader.wait_disconnected()
-        except TimeoutError:
-            return
-        raise ConnectionAbortedError
+                await asyncio.Event().wait()
 
     def reset(self) -> None:
         """End the connection with an RST."""
         self.keep_alive = False
-        raw: socket.socket = self._stream.get_extra_info("socket")
-        raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
-        self._stream.transport.abort()
+        self._connection.reset()
 
     async def _push(self, data: bytes) -> None:
-        self._stream.write(data)
-        await self._stream.drain()
+        await self._connection.send(data)

@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 from signet.kernel.toolset import Toolset
 
-from .server import Running, Sandbox, start
+from .message import Sandbox
+from .server import Running, start
 
 __all__ = ["build", "host_in_thread", "run", "start_in_thread"]
 

@@ -1,27 +1,30 @@
-"""HTTP/1.1 messages as values: requests to parse and responses to write; pure, no I/O."""
+"""HTTP/1.1 messages as values: requests, and responses to write; pure, no I/O."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
+from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
-from signet.kernel.errors import Code, Fault
-
-__all__ = ["SandboxRequest", "SandboxResponse", "json_response", "parse_head", "problem_response", "response_head"]
-
-MAX_BODY_BYTES: Final = 65_536
-"""The largest request body that is read; only fault rules come with a body."""
+__all__ = [
+    "Clock",
+    "Handler",
+    "Sandbox",
+    "SandboxRequest",
+    "SandboxResponse",
+    "json_response",
+    "problem_response",
+    "response_head",
+    "utc_now",
+]
 
 BODILESS: Final = {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}
 """Statuses that carry neither a body nor a content-length."""
 
 REASONS: Final = {status.value: status.phrase for status in HTTPStatus}
-
-_REQUEST_LINE: Final = re.compile(r"([!-~]+) (/[!-~]*) (HTTP/1\.[01])")
-_FIELD: Final = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*")
 
 
 class SandboxRequest(msgspec.Struct, frozen=True):
@@ -48,23 +51,6 @@ class SandboxRequest(msgspec.Struct, frozen=True):
         """True if the client wants to reuse the connection."""
         connection = self.headers.get("connection", "").lower()
         return connection == "keep-alive" if self.version == "HTTP/1.0" else connection != "close"
-
-    @property
-    def content_length(self) -> int:
-        """The number of body bytes that follow the head.
-
-        Raises:
-            Fault: the length is missing, malformed or too large.
-        """
-        length = self.headers.get("content-length", "0")
-        if "transfer-encoding" in self.headers:
-            raise Fault(Code.INVALID_INPUT, "a body must state its length", status=HTTPStatus.LENGTH_REQUIRED)
-        if not (length.isascii() and length.isdigit()):
-            raise Fault(Code.INVALID_INPUT, "the content-length is no number")
-        if len(length) > len(str(MAX_BODY_BYTES)) or int(length) > MAX_BODY_BYTES:
-            message = f"a body may hold {MAX_BODY_BYTES} bytes"
-            raise Fault(Code.INVALID_INPUT, message, status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-        return int(length)
 
 
 class SandboxResponse(msgspec.Struct, frozen=True):
@@ -104,17 +90,18 @@ def response_head(response: SandboxResponse, length: int | None, *, keep_alive: 
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
 
-def parse_head(head: bytes) -> SandboxRequest:
-    """Parse a request line and its headers, repeated ones joined with a comma; raise Fault if one is malformed."""
-    first, *rest = head.decode("latin-1").split("\r\n")
-    line = _REQUEST_LINE.fullmatch(first)
-    if line is None:
-        raise Fault(Code.INVALID_INPUT, "the request line is not one of HTTP/1.1 with a path")
-    headers: dict[str, str] = {}
-    for text in rest:
-        field = _FIELD.fullmatch(text)
-        if field is None:
-            raise Fault(Code.INVALID_INPUT, "a header is none")
-        name, value = field[1].lower(), field[2]
-        headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    return SandboxRequest(line[1], line[2], headers, line[3])
+Handler = Callable[[SandboxRequest], SandboxResponse]
+Clock = Callable[[], datetime]
+
+
+class Sandbox(msgspec.Struct, frozen=True):
+    """An upstream to serve: its name, the handler of its requests, and the description under `/_sandbox`."""
+
+    name: str
+    handler: Handler
+    about: dict[str, Any] = {}
+
+
+def utc_now() -> datetime:
+    """Return the current time."""
+    return datetime.now(UTC)

@@ -1,9 +1,9 @@
-"""A small HTTP/1.1 server on loopback that stands in for an upstream, with faults that tests can order.
+"""A server on loopback that stands in for an upstream, with faults that tests can order.
 
-    connection ── RequestReader ── SandboxRequest ── RequestRouter ──┬── /_sandbox ─────── the control API
-                                                                     ├── /_hop, /_loop ─── the next redirect
-                                                                     └── the log ── the fault rules
-    connection ◀── ResponseWriter ◀── no rule: the handler's response; a rule: its fault, a function in `faults`
+    RawConnection ── SandboxRequest ── RequestRouter ──┬── /_sandbox ─────── the control API
+                                                       ├── /_hop, /_loop ─── the next redirect
+                                                       └── the log ── the fault rules
+    RawConnection ◀── ResponseWriter ◀── no rule: the handler's response; a rule: its fault, a function in `faults`
 
 The handler knows the upstream's endpoints and data; the server does not.
 """
@@ -11,28 +11,28 @@ The handler knows the upstream's endpoints and data; the server does not.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import ipaddress
 import socket
 import time
 from collections import deque
 from collections.abc import Callable
-from datetime import UTC, datetime
 from functools import partial
+from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
 
 from signet.kernel.errors import Fault
+from signet.transports.http_server import HttpServer
+from signet.transports.messages import Request, Response
+from signet.transports.raw_connection import WRITTEN, WRITTEN_LAST, RawConnection
+from signet.transports.slots import ConnectionLimits
 
-from .exchange import LoggedRequest, RequestReader, ResponseWriter
+from .exchange import LoggedRequest, ResponseWriter
 from .faults import FAULTS, FaultRule, follow_redirect, read_fault_rule, take_rule
-from .message import SandboxRequest, SandboxResponse, json_response, problem_response, response_head
+from .message import Handler, Sandbox, SandboxRequest, SandboxResponse, json_response, problem_response
 
-__all__ = ["Clock", "Handler", "RequestRouter", "Running", "Sandbox", "start", "utc_now"]
-
-Handler = Callable[[SandboxRequest], SandboxResponse]
-Clock = Callable[[], datetime]
+__all__ = ["RequestRouter", "Running", "start"]
 
 ROOT: Final = "/_sandbox"
 NO_CONTENT: Final = SandboxResponse(204, type=None)
@@ -110,26 +110,82 @@ def _cleared(items: list[FaultRule] | deque[LoggedRequest]) -> SandboxResponse:
     return NO_CONTENT
 
 
+MAX_BODY_BYTES: Final = 65_536
+"""The largest request body that is read; only fault rules come with a body."""
 SEND_BUFFER_BYTES: Final = 131_072
 """The send buffer of a connection; small, so that the log shows how much a client has taken."""
-
 BACKLOG: Final = 1024
-
-LINGER_S: Final = 1.0
-"""How long a client whose request was refused may keep sending before the connection is closed."""
-
-
-def utc_now() -> datetime:
-    """Return the current time."""
-    return datetime.now(UTC)
+PATIENCE_S: Final = 86_400.0
+"""How long a client may take: a test may want to see how it fares with an upstream that is patient."""
+LIMITS: Final = ConnectionLimits(
+    PATIENCE_S, PATIENCE_S, PATIENCE_S, PATIENCE_S, half_closed_s=1.0, linger_s=1.0, grace_s=0.0, per_address=4096
+)
 
 
-class Sandbox(msgspec.Struct, frozen=True):
-    """An upstream to serve: its name, the handler of its requests, and the description under `/_sandbox`."""
+class SandboxApplication:
+    """Answers the requests of the connections of one sandbox."""
 
-    name: str
-    handler: Handler
-    about: dict[str, Any] = {}
+    records_all = False
+    is_ready = True
+
+    def __init__(self, router: RequestRouter) -> None:
+        self.is_stopping = False
+        self.tasks: set[asyncio.Task[Any]] = set()
+        """The tasks in which responses are under way."""
+        self._router = router
+
+    def admit(self, request: Request) -> Response | None:
+        """Refuse a body without a length, or a large one."""
+        if "transfer-encoding" in request.headers:
+            return _refusal(HTTPStatus.LENGTH_REQUIRED, "a body must state its length")
+        if int(request.headers.get("content-length", "0")) > MAX_BODY_BYTES:
+            return _refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body may hold {MAX_BODY_BYTES} bytes")
+        return None
+
+    async def answer(self, request: Request) -> Response:
+        """Write the response to a request, or the fault that was ordered for it."""
+        task = asyncio.current_task()
+        if task is not None:
+            self.tasks.add(task)
+            task.add_done_callback(self.tasks.discard)
+        version = f"HTTP/{request.version}"
+        asked = SandboxRequest(request.method, request.path, dict(request.headers), version, request.body)
+        normal, rule, entry = self._router.route(asked)
+        writer = ResponseWriter(asked, entry, normal, request.route)
+        try:
+            await (rule.apply(writer) if rule else writer.send(normal()))
+        except asyncio.CancelledError:
+            entry.end = "stopped" if self.is_stopping else "gone"
+            raise
+        entry.end = "answered"
+        return WRITTEN if writer.keep_alive else WRITTEN_LAST
+
+    def refuse(self, _: Request | None, fault: Fault) -> Response:
+        """Return the response for a request that cannot be read."""
+        return _refusal(fault.status, fault.message)
+
+    def record(self, _: Request | None, response: Response, _address: str) -> Response:
+        """Return the response: those to requests that cannot be read are not in the log."""
+        return response
+
+    def record_left(self, request: Request, response: Response) -> None:
+        """Do nothing: the log tells it."""
+
+    def start(self) -> None:
+        """Do nothing."""
+
+    def reload(self) -> None:
+        """Do nothing."""
+
+    async def close(self) -> None:
+        """Return when no response is under way any more."""
+        if self.tasks:
+            await asyncio.wait(self.tasks)
+
+
+def _refusal(status: int, detail: str) -> Response:
+    response = problem_response(status, detail)
+    return Response(status, response.body, ((b"content-type", b"application/problem+json"),))
 
 
 class Running:
@@ -138,10 +194,11 @@ class Running:
     def __init__(self, sandbox: Sandbox, listener: socket.socket) -> None:
         host, port = listener.getsockname()[:2]
         self.url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-        self._listener = listener
         self._router = RequestRouter(sandbox.handler, {"sandbox": sandbox.name, **sandbox.about})
-        self._connections: set[asyncio.Task[None]] = set()
-        self._server: asyncio.Server | None = None
+        self._app = SandboxApplication(self._router)
+        self._server = HttpServer(self._app, listener, LIMITS, connection=RawConnection)
+        self._server.open()
+        self._serving = asyncio.get_running_loop().create_task(self._server.serve())
 
     @property
     def requests(self) -> tuple[LoggedRequest, ...]:
@@ -163,26 +220,11 @@ class Running:
         self._router.rules.clear()
         self._router.log.clear()
 
-    async def listen(self) -> None:
-        """Start to accept connections."""
-        self._server = await asyncio.start_server(self._accept, sock=self._listener, backlog=BACKLOG)
-
     async def stop(self) -> None:
         """End every connection and free the address; idempotent."""
-        if self._server is None:
-            return
-        server, self._server = self._server, None
-        server.close()
-        for task in self._connections:
-            task.cancel()
-        if self._connections:
-            await asyncio.wait(self._connections)
-        await server.wait_closed()
-
-    def _accept(self, reader: asyncio.StreamReader, stream: asyncio.StreamWriter) -> None:
-        task = asyncio.get_running_loop().create_task(_serve_connection(self._router, RequestReader(reader), stream))
-        self._connections.add(task)
-        task.add_done_callback(self._connections.discard)
+        self._app.is_stopping = True
+        self._server.stop()
+        await asyncio.wait({self._serving})
 
 
 async def start(sandbox: Sandbox, host: str = "127.0.0.1", port: int = 0) -> Running:
@@ -192,9 +234,7 @@ async def start(sandbox: Sandbox, host: str = "127.0.0.1", port: int = 0) -> Run
         ValueError: the address is not a loopback address.
         OSError: the address cannot be bound.
     """
-    running = Running(sandbox, _bind(host, port))
-    await running.listen()
-    return running
+    return Running(sandbox, _bind(host, port))
 
 
 def _bind(host: str, port: int) -> socket.socket:
@@ -207,59 +247,9 @@ def _bind(host: str, port: int) -> socket.socket:
         # Set before listening: accepted connections inherit it.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
         listener.bind(address)
+        listener.listen(BACKLOG)
     except OSError:
         listener.close()
         raise
+    listener.settimeout(0)
     return listener
-
-
-async def _serve_connection(router: RequestRouter, reader: RequestReader, stream: asyncio.StreamWriter) -> None:
-    """Answer the requests of one connection until the client leaves or a fault closes it."""
-    # Without a buffer, a write ends when the operating system has all of its bytes.
-    stream.transport.set_write_buffer_limits(0)
-    try:
-        while await _serve_request(router, reader, stream):
-            pass
-    except ConnectionError:
-        stream.transport.abort()
-    except asyncio.CancelledError:
-        stream.transport.abort()
-        raise
-    finally:
-        stream.close()
-        with contextlib.suppress(ConnectionError):
-            await stream.wait_closed()
-
-
-async def _serve_request(router: RequestRouter, reader: RequestReader, stream: asyncio.StreamWriter) -> bool:
-    """Answer one request; return True if the connection stays open."""
-    try:
-        request = await reader.read_request()
-    except Fault as fault:
-        await _refuse(fault, reader, stream)
-        return False
-    if request is None:
-        return False
-    normal, rule, entry = router.route(request)
-    writer = ResponseWriter(request, entry, normal, reader, stream)
-    try:
-        await (rule.apply(writer) if rule else writer.send(normal()))
-        entry.end = "answered"
-    except ConnectionError:
-        entry.end = "gone"
-        raise
-    except asyncio.CancelledError:
-        entry.end = "stopped"
-        raise
-    return writer.keep_alive
-
-
-async def _refuse(fault: Fault, reader: RequestReader, stream: asyncio.StreamWriter) -> None:
-    """Send the reason and let the client finish: closing with unread bytes would discard the response."""
-    response = problem_response(fault.status, fault.message)
-    stream.write(response_head(response, len(response.body), keep_alive=False) + response.body)
-    await stream.drain()
-    stream.write_eof()
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(LINGER_S):
-            await reader.discard()

@@ -23,7 +23,7 @@ from .heads import BadRequestError
 from .messages import BODY_LIMIT_BYTES, Answer, Application, Request, Response, body_too_slow
 from .reader import HttpReader
 from .slots import Member, Slots, exact_address, network_of
-from .unread import COUNTED_BYTES, UNREAD, left_unread
+from .unread import COUNTED_BYTES, UNREAD, UnreadAnswers, left_unread
 from .writer import HttpWriter
 
 __all__ = ["Connection"]
@@ -37,6 +37,9 @@ CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 class Connection(Member, asyncio.Protocol):
     """The server's side of one connection."""
+
+    unread_answers: UnreadAnswers = UNREAD
+    """Where the bytes that its client has not taken are counted."""
 
     def __init__(self, app: Application, slots: Slots) -> None:
         super().__init__(slots.loop)
@@ -127,7 +130,7 @@ class Connection(Member, asyncio.Protocol):
         self._is_deaf = self._is_ended = True
         self._slots.release(self)
         self._writer.forget()
-        UNREAD.release(self)
+        self.unread_answers.release(self)
         if self._task is not None:
             # Not before the task has begun: what it awaits would never be awaited, nor ended.
             self._loop.call_soon(self._task.cancel)
@@ -137,14 +140,14 @@ class Connection(Member, asyncio.Protocol):
         self._writer.pause()
         if not self._writer.goes_on:
             self.wait(self._slots.limits.write_s)
-        UNREAD.hold(self, self._holder or Caller(address=self.address).holder, self._writer.unread_bytes)
+        self.unread_answers.hold(self, self._holder or Caller(address=self.address).holder, self._writer.unread_bytes)
 
     def resume_writing(self) -> None:
         """Go on after the client has taken what was sent."""
         has_rest = self._writer.has_rest
         if not self._writer.resume():
             return
-        UNREAD.release(self)
+        self.unread_answers.release(self)
         if self._task is not None:
             self.work()
         elif not self._is_ended:
@@ -331,7 +334,7 @@ class Connection(Member, asyncio.Protocol):
         """Return a large response, or the refusal that is sent in its place if its caller has left too much unread."""
         self._holder = request.caller.holder if request is not None else ""
         size = len(response.body)
-        if UNREAD.has_room(self._holder, size):
+        if self.unread_answers.has_room(self._holder, size):
             return response
         return self._app.refuse(request, left_unread(size))
 

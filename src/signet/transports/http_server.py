@@ -64,11 +64,13 @@ class HttpServer:
         *,
         drain_s: float = 0.0,
         call_s: float = 50.0,
+        connection: type[Connection] = Connection,
     ) -> None:
-        """Serve on a socket.
+        """Serve on a socket, by connections of a class.
 
         `drain_s` is how long requests are still taken after the signal to stop; `call_s` is how long a call may take.
         """
+        self._connection = connection
         self._drain_s = drain_s
         self._call_s = call_s
         self._is_replaced = self._is_signalled = False
@@ -162,7 +164,7 @@ class HttpServer:
 
     def _take(self, client: socket.socket, peer: object) -> None:
         """Begin a connection, which counts from now on: its handshake may never end."""
-        connection = Connection(self._app, self._slots)
+        connection = self._connection(self._app, self._slots)
         limits = self._limits
         limit_s = limits.head_s if self._tls is None else limits.handshake_s
         if not connection.enter(peer, partial(_reset, client), limit_s):

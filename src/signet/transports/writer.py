@@ -95,6 +95,11 @@ class HttpWriter:
         self.flush()
         self._transport.write(data)
 
+    async def drain(self) -> None:
+        """Return when the client has taken what was written."""
+        if self._drained is not None:
+            await self._drained
+
     def _write_later(self, data: bytes) -> None:
         """Write a short piece, together with all others of this turn of the loop."""
         if not self._unsent:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from signet.sandbox.message import SandboxRequest, SandboxResponse, json_response, problem_response
-from signet.sandbox.server import Sandbox
+from signet.sandbox.message import Sandbox, SandboxRequest, SandboxResponse, json_response, problem_response
 
 SENSORS = {"roof": 21.5, "cellar": 11.25}
 

@@ -20,8 +20,7 @@ from typing import Any, Final
 import msgspec
 
 from signet.kernel.errors import Fault
-from signet.sandbox.message import SandboxRequest, SandboxResponse
-from signet.sandbox.server import Clock, Sandbox, utc_now
+from signet.sandbox.message import Clock, Sandbox, SandboxRequest, SandboxResponse, utc_now
 
 from .database import LEVELS, RESERVED, SampleCatalogue
 from .messages import DONE, LANGS, MESSAGES, NO_DATA, text_of

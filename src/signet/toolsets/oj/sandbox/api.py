@@ -15,8 +15,15 @@ from urllib.parse import parse_qsl, unquote
 import msgspec
 
 from signet.kernel.errors import Code, Fault
-from signet.sandbox.message import SandboxRequest, SandboxResponse, json_response, problem_response
-from signet.sandbox.server import Clock, Sandbox, utc_now
+from signet.sandbox.message import (
+    Clock,
+    Sandbox,
+    SandboxRequest,
+    SandboxResponse,
+    json_response,
+    problem_response,
+    utc_now,
+)
 
 from .problem_store import SOURCES, ProblemStore, SampleProblem, identify
 from .search import SearchHit, SearchIndex
