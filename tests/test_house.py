@@ -18,7 +18,7 @@ from processes import ROOT
 
 LIMITS: Final = {
     "entries at the top level": 32,  # 7bf59fe: 32
-    "edges between rooms": 157,  # 7bf59fe: 149
+    "edges between rooms": 158,  # 7bf59fe: 149; one more since sandboxes are served by the connection of the doors
     "import cycles": 8,  # 7bf59fe: 11
     "modules that fit into their only importer": 110,  # 7bf59fe: 142
     "public class names defined twice": 8,  # 7bf59fe: 34
