@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable
-from http.client import HTTPException
 from typing import Any, Final, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
@@ -92,8 +91,8 @@ class RemoteServer:
             if errors:
                 raise
             raise self._not_mcp(str(error)) from None
-        except (ValueError, HTTPException, RecursionError) as error:
-            raise self._not_mcp(str(error) or "it does not speak HTTP") from None
+        except (ValueError, RecursionError) as error:
+            raise self._not_mcp(str(error)) from None
 
     def _refusal(self, error: StatusError) -> str:
         """Return the sentence for a status that is an error."""

@@ -18,11 +18,10 @@ from signet.kernel.errors import METHOD_NOT_FOUND
 from signet.kernel.wire import ProtocolError, encode
 from signet.system.loop_thread import LoopThread
 
-from .link import Link, LinkError, Outgoing
+from .link import MAX_BYTES, Link, LinkError, Outgoing, too_long
 from .lists import list_all, take_snapshot
 from .messages import error_object, members, value_of
 from .negotiation import Introduction, introduce
-from .plain_http import MAX_BYTES, PlainHttpLink, too_long
 from .session import Answer, ClientSession, Hooks, LostError, ServerRequest
 from .snapshot import Snapshot
 
@@ -107,7 +106,7 @@ class BlockingSession:
 
         Raises:
             ProtocolError: the server answers with an error.
-            OSError, EOFError, HTTPException: no answer came; TimeoutError if it took too long.
+            OSError, EOFError: no answer came; TimeoutError if it took too long.
             ValueError: what came is no answer, or is too long.
         """
         answer = self._run(self._ask(method, Raw(encode(params))))
@@ -182,7 +181,7 @@ class BlockingSession:
     def _error(self) -> Exception | None:
         """Return what went wrong with the link, if that is why there is no answer."""
         error = self._link.error if self._link is not None else None
-        return error or (self._inner.error if isinstance(self._inner, PlainHttpLink) else None)
+        return error or getattr(self._inner, "error", None)
 
     def _refused(self, answer: Answer) -> Exception:
         error = self._error()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
@@ -12,7 +12,10 @@ from signet.kernel.protocol import MODERN_VERSIONS
 
 from .messages import JSON_HEADERS, header_value
 
-__all__ = ["Link", "LinkError", "Outgoing", "headers_of"]
+__all__ = ["MAX_BYTES", "Link", "LinkError", "Outgoing", "headers_of", "too_long"]
+
+MAX_BYTES: Final = 16 << 20
+"""The longest answer that a command reads, where it sets no other bound."""
 
 
 class LinkError(Exception):
@@ -46,6 +49,11 @@ def headers_of(message: Outgoing) -> dict[str, str]:
         headers |= {NAME: header_value(message.name)} if message.name else {}
         headers |= {name: header_value(value) for name, value in message.param_headers}
     return headers
+
+
+def too_long(max_bytes: int) -> ValueError:
+    """Return the error for an answer that is longer than it may be."""
+    return ValueError(f"its answer is longer than {max_bytes} bytes")
 
 
 class Link(Protocol):

@@ -23,15 +23,14 @@ from signet.upstream.blocking_http import BoundedHandler, BoundedTlsHandler
 
 from .event_stream import EventParser
 from .inbox import Inbox
-from .link import Outgoing, headers_of
+from .link import MAX_BYTES, Outgoing, headers_of, too_long
 from .messages import NO_REPLY, WireMessage
 
-__all__ = ["MAX_BYTES", "PlainHttp", "PlainHttpLink", "StatusError", "too_long"]
+__all__ = ["PlainHttp", "PlainHttpLink", "StatusError"]
 
 T = TypeVar("T")
 
 SESSION: Final = "mcp-session-id"
-MAX_BYTES: Final = 16 << 20
 PIECE_BYTES: Final = 1 << 16
 
 
@@ -125,11 +124,6 @@ class PlainHttp:
         yield body
 
 
-def too_long(max_bytes: int) -> ValueError:
-    """Return the error for an answer that is longer than it may be."""
-    return ValueError(f"its answer is longer than {max_bytes} bytes")
-
-
 class PlainHttpLink:
     """Carries the messages of one session; after an error, `error` is what went wrong."""
 
@@ -173,10 +167,15 @@ class PlainHttpLink:
         while (message := queue.get()) is not None:
             try:
                 self._post(message, inbox)
-            except (OSError, EOFError, ValueError, HTTPException, RecursionError) as error:
-                self.error = error
-                if message.id is not None:
-                    inbox.fail(message.id, str(error) or type(error).__name__)
+            except (OSError, EOFError, ValueError, RecursionError) as error:
+                self._fail(message, error, inbox)
+            except HTTPException as error:
+                self._fail(message, ValueError(str(error) or "it does not speak HTTP"), inbox)
+
+    def _fail(self, message: Outgoing, error: Exception, inbox: Inbox) -> None:
+        self.error = error
+        if message.id is not None:
+            inbox.fail(message.id, str(error) or type(error).__name__)
 
     def _post(self, message: Outgoing, inbox: Inbox) -> None:
         """Post a message and hand over what comes back, until the reply is among it."""

@@ -19,8 +19,8 @@ from signet.kernel.errors import METHOD_NOT_FOUND
 from signet.kernel.wire import message_head
 from signet.system.piped_process import ChildEndedError, PipedProcess
 
+from .link import MAX_BYTES, too_long
 from .messages import WireMessage, error_object, response
-from .plain_http import MAX_BYTES, too_long
 
 __all__ = ["LISTENING", "ServerProcess", "StdioTransport", "Transport"]
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from http.client import HTTPException
 from typing import Final
 
 from signet.lock.entries import pinnable
 from signet.mcp.blocking import BlockingSession, with_last_words
 from signet.mcp.link import Link
 from signet.mcp.negotiation import Introduction
-from signet.mcp.plain_http import PlainHttp, PlainHttpLink
 from signet.mcp.snapshot import Snapshot
 from signet.settings.server_spec import ServerSpec
 from signet.system.text import visible
@@ -24,7 +22,7 @@ __all__ = ["SnapshotError", "take_snapshot"]
 MAX_BYTES: Final = 32 << 20
 """The longest answer that is read."""
 MAX_REASON_CHARS: Final = 300
-FAILURES: Final = (OSError, EOFError, ValueError, HTTPException, RecursionError)
+FAILURES: Final = (OSError, EOFError, ValueError, RecursionError)
 
 
 class SnapshotError(Exception):
@@ -59,4 +57,6 @@ def _link(spec: ServerSpec, timeout_s: float, said: deque[str]) -> Link:
     """Return a link to a server; what it writes to standard error last is kept."""
     if spec.command:
         return child_link(spec, said.append)
+    from signet.mcp.plain_http import PlainHttp, PlainHttpLink
+
     return PlainHttpLink(PlainHttp(spec.url, timeout_s=timeout_s, max_bytes=MAX_BYTES, headers=spec.headers))

@@ -146,16 +146,14 @@ def _by_name(named: Iterable[tuple[str, ContractTerms]], source: str) -> dict[st
 
 def _listed_tools(source: str, token: str | None) -> list[ListedTool]:
     """Ask a server for its tools; raise UsageError if it does not answer as a server does."""
-    from http.client import HTTPException
-
-    from signet.mcp.plain_http import PlainHttp, PlainHttpLink
-
     try:
         if source.startswith(STDIO):
             return _ask_process(source.removeprefix(STDIO))
+        from signet.mcp.plain_http import PlainHttp, PlainHttpLink
+
         http = PlainHttp(source, timeout_s=TIMEOUT_S, token=token)
         return _ask(lambda: PlainHttpLink(http))
-    except (OSError, EOFError, ValueError, HTTPException, RecursionError) as error:
+    except (OSError, EOFError, ValueError, RecursionError) as error:
         message = (
             f"{source} gives no list of tools ({printable(str(error) or type(error).__name__)[:MAX_REASON_CHARS]})"
         )
