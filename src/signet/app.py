@@ -115,7 +115,7 @@ def check(settings: Settings) -> tuple[Toolbox, SchemaRegistry]:
 def instructions_of(enabled: list[EnabledToolset]) -> str:
     """Return what a server with these toolsets tells a model to do first."""
     shared = {toolset.extends: toolset for toolset, _ in enabled if toolset.shared_instructions}
-    both = {name for name in shared if any(toolset.name == name for toolset, _ in enabled)}
+    both = shared.keys() & {toolset.name for toolset, _ in enabled}
     parts = []
     for toolset, _ in enabled:
         if toolset.name in both:

@@ -66,7 +66,8 @@ def open_toolbox(
         for number, (toolset, _) in enumerate(enabled):
             if toolset.bundles() or toolset.schema_root:
                 groups[number] = _within_budget(groups[number], registry, mode, on_over_budget)
-        toolbox.replace(*groups)
+        if groups != list(toolbox.groups):
+            toolbox.replace(*groups)
     except KeyError as error:
         message = f"the tool {error} has no contract: write tools/{error.args[0]}.json in {(*roots, SCHEMA_ROOT)[0]}"
         raise UsageError(message) from None

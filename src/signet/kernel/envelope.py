@@ -54,7 +54,8 @@ def open_envelope(
             -32601 for another method.
     """
     contract = registry.load_envelope()  # rule: 5.wire.batch
-    if not contract.is_valid(value, size=size):
+    is_small = 0 < size <= contract.free_bytes
+    if not (contract.is_valid_at_once(value) if is_small else contract.is_valid(value)):
         # rule: 5.envelope.deviation
         raise refusal(Code.INVALID_INPUT, value) from ContractError(contract.places(value))
     if value["method"] != INVOKE:  # rule: 5.envelope.required-method

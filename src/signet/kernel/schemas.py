@@ -113,15 +113,13 @@ class Contract:
         self.is_valid_at_once = partial(_is_either, self.is_valid_at_once, other.is_valid_at_once)
         self.free_bytes = min(self.free_bytes, other.free_bytes)
 
-    def is_valid(self, instance: object, work: int = MAX_WORK, size: int = 0) -> bool:
+    def is_valid(self, instance: object, work: int = MAX_WORK) -> bool:
         """Return whether a value keeps the contract; one that takes more than some work to be checked does not.
-
-        `size` is that of the JSON in which the value came, where the caller knows it.
 
         Raises:
             OverBudgetError: without any such work, the value takes more steps than one to be checked.
         """
-        if (size and size <= self.free_bytes) or len(msgspec.json.encode(instance)) <= self.free_bytes:
+        if len(msgspec.json.encode(instance)) <= self.free_bytes:
             return self.is_valid_at_once(instance)
         try:
             is_valid = self._in_parts().keeps("", self._schema, instance, Spending(work or STEP_WORK))
