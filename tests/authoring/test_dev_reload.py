@@ -14,8 +14,8 @@ from typing import Any
 
 import mcp_types
 import pytest
-
 from mcp import Client, StdioServerParameters
+
 from processes import PATIENCE_S, SIGNET, Pipe, Server, clean_env, piping, serving
 from terminals import Screen
 
