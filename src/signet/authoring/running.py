@@ -136,8 +136,6 @@ def _in_thread(
         holder = "" if caller is None or caller is NOBODY else caller.holder
         if threads.left and (lost := threads.lost_by(holder, tool)):
             return _too_many_left(tool, lost)
-        if not threads.has_room(holder):
-            context.waiting("waiting for a free thread")
 
         def report(done: float, total: float | None = None, message: str | None = None) -> None:
             loop.call_soon_threadsafe(context.progress, done, total, message)
@@ -147,7 +145,7 @@ def _in_thread(
                 return run(args, context)
             return run(args, msgspec.structs.replace(context, progress=report, is_cancelled=lambda: job.is_abandoned))
 
-        return threads.run(work, tool, holder)
+        return threads.run(work, tool, holder, context.waiting)
 
     async def run_later(args: Any, context: Context) -> Any:
         started = run_in_thread(args, context)

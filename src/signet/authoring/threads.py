@@ -114,18 +114,24 @@ class Threads:
         everything = self._lost.of(holder)
         return 0 if not everything or self._lost.has_room(holder) else everything
 
-    def has_room(self, holder: str = "") -> bool:
-        """Return whether a job of a caller would begin soon."""
-        return not self._active or self._jobs.may_have(holder)
-
-    def run(self, work: Callable[[Job], Any], owner: str = "", holder: str | None = None) -> asyncio.Future[Any]:
+    def run(
+        self,
+        work: Callable[[Job], Any],
+        owner: str = "",
+        holder: str | None = None,
+        on_wait: Callable[[str], None] | None = None,
+    ) -> asyncio.Future[Any]:
         """Run a tool's function in a thread; the future's result is its value, or the exception that it raised.
 
-        Without a holder, it is of the caller whose call runs now.
+        Without a holder, it is of the caller whose call runs now. `on_wait` gets a text first where it must wait.
         """
+        if holder is None:
+            holder = holder_now()
+        if on_wait is not None and self._active and not self._jobs.may_have(holder):
+            on_wait("waiting for a free thread")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
-        job = Job(work, future, owner, holder_now() if holder is None else holder, self._drop)
+        job = Job(work, future, owner, holder, self._drop)
         future.add_done_callback(job.abandon)
         self._new.append(job)
         if not self._is_begun:
@@ -139,12 +145,9 @@ class Threads:
         if not self._active:
             self._wake(1)
         if not self._is_watched:
-            self._begin_watch(loop)
-
-    def _begin_watch(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._is_watched = True
-        self._seen = self._finished
-        loop.call_later(PATIENCE_S, self._watch, loop)
+            self._is_watched = True
+            self._seen = self._finished
+            loop.call_later(PATIENCE_S, self._watch, loop)
 
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
         """Wake more threads for jobs that still wait, until there are none of either.
@@ -208,10 +211,11 @@ class Threads:
     def _next(self) -> Job | None:
         """Return the next job; without one the thread is at work no longer."""
         with self._lock:
-            new, jobs = self._new, self._jobs
-            if new and not jobs.count and jobs.take_at_once(new[0].holder):
+            new, jobs, shares = self._new, self._jobs, self._shares
+            if new and not jobs.count and (not shares.held or jobs.may_have(new[0].holder)):
                 # The quick way: the queue is empty, and the first that came may begin.
                 job: Job | None = new.popleft()
+                shares.hold(job.holder)
             else:
                 if new:
                     self._queue_new()
@@ -285,7 +289,7 @@ class Threads:
                 job.future.set_result(value)
         if self._jobs.count and not self._is_watched:
             # What ended may have been in the way of more than the one job that is in its place.
-            self._begin_watch(asyncio.get_running_loop())
+            self._begin(asyncio.get_running_loop())
 
 
 _POOLS: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, Threads]] = WeakKeyDictionary()

@@ -61,7 +61,6 @@ __all__ = [
     "listing",
     "progress_notification",
     "settled_version",
-    "to_parts",
     "to_reply",
     "unsupported",
 ]
@@ -292,23 +291,38 @@ def list_result(toolbox: Toolbox, registry: SchemaRegistry, era: Era, ttl_ms: in
     return b'{"tools":' + listing(toolbox, registry) + hints + era.tail + b"}"
 
 
-def to_reply(era: Era, whole_text: bool, request_id: ResponseId, outcome: Outcome) -> Reply:  # noqa: FBT001 - bound once
-    """Return the MCP response for an outcome; `whole_text` repeats a structured result as text, whatever its size."""
+def to_reply(
+    era: Era,
+    whole_text: bool,  # noqa: FBT001 - bound once
+    request_id: ResponseId,
+    outcome: Outcome,
+    *,
+    takes_parts: bool = False,
+) -> Reply:
+    """Return the MCP response for an outcome; `whole_text` repeats a structured result as text, whatever its size.
+
+    With `takes_parts`, a large result is in parts.
+    """
     fault = outcome.fault
     if outcome.relayed is not None:
         return _relayed_reply(era, request_id, outcome, outcome.relayed)
     if fault is None:
+        if takes_parts and len(outcome.body) > LARGE_RESULT_BYTES and _has_structure(outcome.tool):
+            return _in_parts(era, whole_text, request_id, outcome)
         return success(request_id, _tool_result(outcome, era, whole_text), outcome)
     if fault.as_tool_result:
         return success(request_id, _error_result(outcome, fault, era), outcome)
     return failure(request_id, fault.mcp_code, fault.message, _facts(fault), outcome)
 
 
-def to_parts(era: Era, whole_text: bool, request_id: ResponseId, outcome: Outcome) -> Reply:  # noqa: FBT001 - bound once
-    """Return the MCP response for an outcome, in parts if its result is large."""
-    tool, body = outcome.tool, outcome.body
-    if len(body) <= LARGE_RESULT_BYTES or outcome.relayed is not None or tool is None or tool.to_content is not None:
-        return to_reply(era, whole_text, request_id, outcome)
+def _has_structure(tool: Tool | None) -> bool:
+    """Return whether MCP sends the results of a tool as structured content."""
+    return tool is not None and tool.to_content is None
+
+
+def _in_parts(era: Era, whole_text: bool, request_id: ResponseId, outcome: Outcome) -> Reply:  # noqa: FBT001 - as above
+    """Return the MCP response for a large result, in parts."""
+    body = outcome.body
     opening = b'{"jsonrpc":"2.0","id":' + encode(request_id) + b',"result":{"content":'
     text: tuple[bytes | QuotedText, ...] = (text_blocks(outcome, whole=False),)
     if whole_text:

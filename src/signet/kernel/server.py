@@ -39,7 +39,6 @@ from .protocol import (
     initialize_result,
     list_result,
     settled_version,
-    to_parts,
     to_reply,
     unsupported,
 )
@@ -294,8 +293,8 @@ class Server:
         version = channel.headers.get(VERSION, channel.agreement.version)
         whole_text = self._whole_text or not (era.modern or version >= STRUCTURED_SINCE)
         # What a wrapped server answers is never in parts.
-        write = to_parts if channel.takes_parts and context.request is None else to_reply
-        return self._run(request.id, call, partial(write, era, whole_text), None, reports)
+        write = partial(to_reply, era, whole_text, takes_parts=channel.takes_parts and context.request is None)
+        return self._run(request.id, call, write, None, reports)
 
     def _reject_envelope(
         self, value: object, error: ProtocolError, path_key: str | None, door: Door, caller: Caller
