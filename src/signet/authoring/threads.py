@@ -214,8 +214,8 @@ class Threads:
             new, jobs, shares = self._new, self._jobs, self._shares
             if new and not jobs.count and (not shares.held or jobs.may_have(new[0].holder)):
                 # The quick way: the queue is empty, and the first that came may begin.
+                shares.hold(new[0].holder)
                 job: Job | None = new.popleft()
-                shares.hold(job.holder)
             else:
                 if new:
                     self._queue_new()
