@@ -151,3 +151,18 @@ def test_the_number_of_reported_names_is_bounded() -> None:
 
     assert len(reported) == 100
     assert max(map(len, reported)) == 60
+
+
+@pytest.mark.parametrize("before", range(16_340, 16_420, 3))
+def test_a_text_of_any_length_loses_whole_secrets(before: int) -> None:
+    """A text is searched in parts, and a secret may lie in two of them."""
+    redactor = RecordingRedactor()
+    start = "." * before
+
+    parameter = redactor.text(f"{start}?token={'v' * 40_000}&page=2 {start}?api_key=w end")
+    header = redactor.text(f"{start}\nAuthorization: Bearer abc\n{start}\nAuthorization: Bearer def")
+
+    assert parameter == f"{start}?token=[redacted]&page=2 {start}?api_key=[redacted] end"
+    assert header == f"{start}\nAuthorization: Bearer [redacted]\n{start}\nAuthorization: Bearer [redacted]"
+    assert redactor.text(parameter) == parameter
+    assert redactor.text(header) == header

@@ -42,8 +42,10 @@ SCHEMA_WORDS: Final = frozenset(("type", "$ref", "anyOf", "oneOf", "allOf", "enu
 JSON_TYPES: Final = frozenset(("null", "boolean", "object", "array", "number", "string", "integer"))
 MAX_SCHEMA_CHARS: Final = 65_536
 
-PIECE_CHARS: Final = 16_384
-"""The length of the pieces in which a text is searched, since a search holds the interpreter."""
+WINDOW_CHARS: Final = 16_384
+"""The part of a text that is searched at once, since a search holds the interpreter."""
+OVERLAP_CHARS: Final = 1_024
+"""The end of one part that is searched again with the next one: longer than a name with the signs beside it."""
 MAX_REPORTED: Final = 100
 """The number of names that one recording reports."""
 MAX_NAME_CHARS: Final = 60
@@ -113,9 +115,7 @@ class RecordingRedactor:
 
     def _unparsed(self, text: str) -> str:
         """Return a text that is not JSON, though there may be some in it, without its secrets."""
-        named = "".join(
-            parameters(or_headers=True).sub(partial(self._parameter, REDACTED), piece) for piece in _pieces(text)
-        )
+        named = "".join(self._parameters(text))
         return self._without_shapes("".join(self._fields(named)))
 
     def _json(self, text: str) -> str:
@@ -147,6 +147,24 @@ class RecordingRedactor:
                     self._note(key[1])
                 yield value
         yield text[end:]
+
+    def _parameters(self, text: str) -> Iterator[str]:
+        """Yield the parts of a text, without the values of parameters and headers with names of secrets."""
+        pattern = parameters(or_headers=True)
+        done = start = 0
+        while start < len(text):
+            end = start + WINDOW_CHARS
+            match = pattern.search(text, start, end)
+            if match is None:
+                start = end - OVERLAP_CHARS if end < len(text) else end
+                continue
+            if match.end() == end:
+                # The value may go on beyond the part that was searched.
+                match = pattern.match(text, match.start()) or match
+            yield text[done : match.start()]
+            yield self._parameter(REDACTED, match)
+            done = start = match.end()
+        yield text[done:]
 
     def _parameter(self, instead: str, match: re.Match[str]) -> str:
         """Return a parameter or a header, without its value if it has the name of a secret."""
@@ -241,17 +259,6 @@ def _is_json(data: bytes) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
-
-
-def _pieces(text: str) -> Iterator[str]:
-    """Yield a text in pieces that end with a line, or where there is none, with a blank."""
-    start = 0
-    while len(text) - start > PIECE_CHARS:
-        end = start + PIECE_CHARS
-        cut = max(text.rfind("\n", start, end), text.rfind(" ", start + PIECE_CHARS // 2, end)) + 1 or end
-        yield text[start:cut]
-        start = cut
-    yield text[start:]
 
 
 def _redact_unparsed_value(text: str, start: int) -> tuple[str, int]:
