@@ -13,7 +13,6 @@ from datetime import date, datetime, timedelta, timezone
 from types import SimpleNamespace
 from typing import Any, Final, Literal
 
-from signet.advice import advise
 from signet.commands.boj.series_query import (
     PARAMETERS,
     FetchedSeries,
@@ -26,6 +25,7 @@ from signet.commands.boj.shaping import OutputForm, ShapedSeries, shape
 from signet.kernel.errors import Fault
 from signet.settings.model import Settings
 from signet.settings.usage import UsageError
+from signet.system.advice import advise
 from signet.toolsets.boj.databases import DATABASES
 from signet.toolsets.boj.periods import days_of, frequency_code, read_bound
 from signet.toolsets.boj_explore.citation import cite_in_words

@@ -13,8 +13,8 @@ from console.journal_calls import DIAGRAM, encode, listed, wait_until, write_too
 from console.test_journal import assert_shape
 from processes import Reply, Server, run, serving
 from signet.console.comparing import MAX_DIFFERENCES, ComparedValue, differences
+from signet.console.door_messages import differences as of_doors
 from signet.console.recording import PIECE_BYTES, find_call
-from signet.door_messages import differences as of_doors
 
 TS = "2026-01-01T00:00:00.000Z"
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.advice import advise
 from signet.kernel.toolset import Toolset
+from signet.system.advice import advise
 
 from .frozen import BrokenContractError, FrozenContracts, agree, read_bundle, read_frozen, read_marks, renamed
 

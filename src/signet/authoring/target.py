@@ -113,7 +113,7 @@ def _editable(folder: str) -> str:
     """Return the advice to install the project around a folder without a copy; empty outside of a project."""
     for project in (folder, os.path.dirname(folder)):
         if os.path.exists(os.path.join(project, "pyproject.toml")):
-            from signet.advice import advise
+            from signet.system.advice import advise
 
             install = advise("project.editable", folder=project)
             return f", or, if that is a copy that was installed, install the project itself: {install}"

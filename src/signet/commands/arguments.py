@@ -210,7 +210,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print one sentence with the way to the help, and exit."""
-        from signet.advice import advise
+        from signet.system.advice import advise
 
         name, *command = self.prog.split()
         page = advise("help", command=command) if name == "signet" else f"{self.prog} --help"

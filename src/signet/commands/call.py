@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.advice import advise
 from signet.app import build_server
 from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.schemas import schema_of
@@ -17,6 +16,7 @@ from signet.kernel.server import QUIET_CONTEXT, Server
 from signet.kernel.wire import ProtocolError
 from signet.settings.model import Settings
 from signet.settings.usage import UsageError
+from signet.system.advice import advise
 
 from .arguments import Parser
 from .call_arguments import is_piped, is_text, read_arguments

@@ -7,10 +7,10 @@ import os
 import shutil
 from typing import Final
 
-from signet.advice import advise
 from signet.engines.assets import PACKED, PINS, checkout, data_folder, find_assets
 from signet.settings.reading import read_settings
 from signet.settings.usage import UsageError
+from signet.system.advice import advise
 from signet.system.piped_process import run_to_end
 
 from .arguments import Parser, add_settings

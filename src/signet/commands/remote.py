@@ -9,12 +9,12 @@ from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
-from signet.advice import advise
 from signet.kernel.wire import ProtocolError
 from signet.mcp.blocking import BlockingSession, ListedTool
 from signet.mcp.negotiation import Introduction
 from signet.mcp.plain_http import PlainHttp, PlainHttpLink, StatusError
 from signet.settings.usage import UsageError
+from signet.system.advice import advise
 from signet.system.text import printable
 
 __all__ = ["RemoteServer"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import NamedTuple
 
-from signet.advice import advise
 from signet.settings.names import known_settings
+from signet.system.advice import advise
 from signet.system.redaction import redact_user_info
 
 __all__ = ["SameTools", "list_again", "same_tools"]

@@ -34,7 +34,7 @@ def tell_a_person(same: SameTools | None) -> None:
     """Print what the server waits for, and the commands that try its tools, if a command line finds them."""
     text = WAITING
     if same is not None:
-        from signet.advice import advise
+        from signet.system.advice import advise
 
         commands = [advise(way, flags=same.flags, server=same.server) for way in ("tools.list", "call.same")]
         text += f"To try the tools by hand: {', '.join(commands)}\n"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
-from signet.advice import program
 from signet.kernel.outcome import Outcome
+from signet.system.advice import program
 from signet.system.text import SPACES, printable
 from signet.transports.path_names import escaped
 

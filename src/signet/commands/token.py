@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from signet.advice import advise
 from signet.kernel.caller import CALL_ALL
 from signet.settings.reading import read_settings
 from signet.settings.usage import UsageError
+from signet.system.advice import advise
 
 from .arguments import Parser, add_settings
 from .terminal import say, table, write, write_json

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.advice import advise
 from signet.kernel.envelope import INVOKE
 from signet.kernel.schemas import PREFIX, SchemaRegistry, schema_of
 from signet.kernel.tools import Tool
+from signet.system.advice import advise
 from signet.system.text import SPACES, printable
 from signet.transports.path_names import escaped
 

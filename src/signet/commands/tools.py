@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from signet.advice import advise
 from signet.app import SCHEMA_ROOT
 from signet.kernel.protocol import listing
 from signet.kernel.schemas import SchemaRegistry
@@ -18,6 +17,7 @@ from signet.kernel.tools import Toolbox
 from signet.settings.catalogue import TOOLSETS, find_toolset
 from signet.settings.model import Settings
 from signet.settings.usage import UsageError
+from signet.system.advice import advise
 from signet.team.access import is_protected
 
 from .same_tools import list_again, same_tools

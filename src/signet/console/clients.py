@@ -8,10 +8,10 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from signet.advice import advise
 from signet.clients.clients import CLIENTS, EDITORS, AiClient, Launch, path_of
 from signet.settings.model import Settings
 from signet.settings.names import PREFIX
+from signet.system.advice import advise
 from signet.system.redaction import SecretRedactor
 
 from .parts import ConsoleContext

@@ -9,10 +9,10 @@ import hashlib
 from collections.abc import Callable
 from typing import Final
 
-from signet.advice import advise
 from signet.kernel.errors import Code, Fault
 from signet.proofs.asking import PLACE, AnswerError, TooHardError, WorkerAsker, with_asker
 from signet.proofs.kept import KeptProofs
+from signet.system.advice import advise
 from signet.system.places import FairTurns
 from signet.system.threads import BusyError, WorkPlaces
 

@@ -97,8 +97,8 @@ def twins(parts: ConsoleContext) -> tuple[Twin, ...]:
 
 def _means(parts: ConsoleContext, visit: Visit) -> DiagramMeans:
     """Return the means; runs in a thread, since engines are looked for in files."""
-    from signet.advice import advise
     from signet.engines.assets import find_assets
+    from signet.system.advice import advise
     from signet.toolsets.plantuml_tools.tools import LONG_LINK_CHARS, PUBLIC_SERVER, TOO_LONG_LINK_CHARS
 
     assets = find_assets()

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from signet.door_messages import (
+from signet.console.door_messages import (
     HANDSHAKE,
     MODERN,
     Observation,

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from signet.door_messages import IN_RECORD, Observation, as_text, differences, most_frequent
+from signet.console.door_messages import IN_RECORD, Observation, as_text, differences, most_frequent
 from signet.kernel.errors import unknown_tool
 from signet.kernel.wire import encode
 from signet.system.text import cut

@@ -6,9 +6,9 @@ import threading
 from functools import partial
 from typing import Final
 
-from signet.advice import advise
 from signet.engines.scripts import SCRIPTS, read_script
 from signet.kernel.errors import Code, Fault
+from signet.system.advice import advise
 from signet.transports.compression import accepts_gzip, compressed
 from signet.transports.messages import Answer, Request, Response
 from signet.transports.rest import wrong_method

@@ -17,10 +17,10 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from signet.advice import advise
 from signet.kernel.errors import Code, Fault
 from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse, UpstreamState, states_of
 from signet.kernel.waiting import Waiting
+from signet.system.advice import advise
 
 from .picture import DiagramError
 from .renderer import CONTENT_TYPES, Form, Limits, Renderer

@@ -11,7 +11,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import Final
 
-from signet.advice import advise
+from signet.system.advice import advise
 from signet.system.piped_process import ChildEndedError, KillHandle, PipedProcess
 from signet.system.processes import ProcessLimits
 

@@ -36,7 +36,7 @@ def parse_yaml(text: str, name: str) -> Any:
     try:
         import yaml
     except ImportError:
-        from signet.advice import advise
+        from signet.system.advice import advise
 
         install = advise("extra", install="openapi")
         message = f"{name} is YAML, and PyYAML is not installed; type: {install}, or give it as JSON"

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec.structs import replace
 
-from signet.advice import advise
 from signet.kernel.protocol import Identity
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Toolbox
@@ -18,6 +17,7 @@ from signet.lock.file import Lock, LockedServer, LockError, read_lock
 from signet.lock.policy import Judgement, Note, judge, parse_policy
 from signet.mcp.link import Link
 from signet.settings.server_spec import ServerSpec, Wrapping
+from signet.system.advice import advise
 from signet.system.recording_redactor import TEXT_REMOVED
 from signet.system.redaction import SecretRedactor
 

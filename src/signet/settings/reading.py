@@ -168,7 +168,7 @@ def _warn_of_readers(file: ConfigurationFile, values: Mapping[str, Given]) -> di
     secrets = [name for name, one in values.items() if _is_secret(name) and str(one.value).strip()]
     if not secrets:
         return {}
-    from signet.advice import advise
+    from signet.system.advice import advise
 
     protect = advise("file.private", file=file.path)
     return {"file.shared": f"others can read {file.path}, which has {secrets[0]}: {protect}"}

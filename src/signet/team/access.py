@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from signet.advice import advise
 from signet.kernel.tools import Toolbox
 from signet.settings.model import Settings
 from signet.settings.process import DEFAULT_SCOPES
 from signet.settings.usage import UsageError
+from signet.system.advice import advise
 
 if TYPE_CHECKING:
     from signet.kernel.caller import Authenticator

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from signet.advice import advise
 from signet.settings.model import Settings
 from signet.settings.process import MEMORY
 from signet.settings.usage import UsageError
+from signet.system.advice import advise
 from signet.system.logs import WARN, Log
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from signet.advice import advise
 from signet.kernel.events import Events
 from signet.kernel.schemas import SchemaRegistry
 from signet.settings.model import Settings
+from signet.system.advice import advise
 from signet.system.logs import WARN, Log
 
 if TYPE_CHECKING:

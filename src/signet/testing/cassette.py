@@ -9,9 +9,9 @@ import shutil
 import tempfile
 from typing import Final
 
-from signet.advice import advise
 from signet.recording.folder import is_recording
 from signet.settings.usage import UsageError
+from signet.system.advice import advise
 
 __all__ = ["Cassette", "place_of_cassette"]
 

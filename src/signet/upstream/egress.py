@@ -24,7 +24,8 @@ import aiohttp
 import msgspec
 from yarl import URL
 
-from signet.interim_responses import bound_interim_responses
+from signet.kernel.upstream import MAX_INTERIM
+from signet.system.interim_responses import bound_interim_responses
 
 if TYPE_CHECKING:
     from aiohttp.abc import AbstractResolver
@@ -201,7 +202,7 @@ class CheckedConnector(aiohttp.TCPConnector):
             resolver=egress.resolver,
             socket_factory=_open_socket,
         )
-        bound_interim_responses(self)
+        bound_interim_responses(self, MAX_INTERIM)
 
     async def connect(self, req: aiohttp.ClientRequest, *args: Any, **options: Any) -> Connection:
         """Return a connection, and note its peer in the check of the request."""

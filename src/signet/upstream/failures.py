@@ -11,8 +11,8 @@ from typing import Final
 
 import aiohttp
 
-from signet.interim_responses import InterimError
 from signet.kernel.upstream import CUT_GZIP, MAX_INTERIM, NOT_GZIP
+from signet.system.interim_responses import InterimError
 
 from .egress import ProxyError
 

@@ -7,8 +7,8 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from signet.advice import advise
 from signet.commands.arguments import Parser, add_settings, flags_of
+from signet.system.advice import advise
 
 if TYPE_CHECKING:
     from signet.settings.model import Settings

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from signet.advice import advise
 from signet.kernel.errors import Fault
+from signet.system.advice import advise
 
 from .chart import scale_of
 from .series_query import FetchedSeries

@@ -15,13 +15,13 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw, Struct, structs, to_builtins
 
-from signet.advice import advise
 from signet.app import build_server, resolve
 from signet.kernel.errors import Code, Fault
 from signet.kernel.outcome import Call, Outcome
 from signet.kernel.server import QUIET_CONTEXT, Server
 from signet.settings.model import Settings
 from signet.settings.usage import UsageError
+from signet.system.advice import advise
 from signet.toolsets.boj.models import Point, Series, decode_points
 from signet.toolsets.boj.query import DataCodeIn, DataLayerIn, check
 from signet.toolsets.boj.sources import source_of

@@ -8,7 +8,6 @@ from typing import Any
 
 from msgspec import UNSET
 
-from signet.advice import advise
 from signet.authoring.drift import change_of, changes, higher_version
 from signet.authoring.frozen import MARK_FILE, BrokenContractError, agree, read_frozen, tool_file
 from signet.compatibility.contract_set import is_version, numbers
@@ -16,6 +15,7 @@ from signet.kernel.schemas import SchemaRegistry, schema_of
 from signet.kernel.toolset import Toolset
 from signet.proofs.examples import example_of, is_contradiction, keep, wrong_default
 from signet.settings.catalogue import freezing_target
+from signet.system.advice import advise
 
 from .result import CheckResult, CheckState, Subject
 

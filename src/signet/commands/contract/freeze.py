@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.advice import advise
 from signet.authoring.drift import changes, orphans_of
 from signet.authoring.frozen import (
     MARK_FILE,
@@ -30,6 +29,7 @@ from signet.compatibility.contract_set import ContractFinding, is_version, may_b
 from signet.kernel.toolset import Toolset
 from signet.settings.catalogue import find_toolset, load_toolsets, loaded_files, target_of
 from signet.settings.usage import UsageError
+from signet.system.advice import advise
 from signet.system.files import replacing
 
 __all__ = ["add_freeze", "freeze_new"]

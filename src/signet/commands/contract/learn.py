@@ -10,12 +10,12 @@ from urllib.parse import quote
 
 import msgspec
 
-from signet.advice import advise
 from signet.commands.terminal import say, table, write, write_json
 from signet.compatibility.inference import Shape, merged, schema_of, shape_of
 from signet.mcp.link import LinkError
 from signet.recording.message_reader import MessageReader
 from signet.settings.usage import UsageError
+from signet.system.advice import advise
 from signet.system.files import replacing
 
 __all__ = ["add_learn"]

@@ -12,7 +12,6 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from typing import Any, Final
 
 from signet import __version__
-from signet.advice import advise
 from signet.app import JOURNALS, open_toolbox, resolve
 from signet.kernel.checkup import CONFIGURED, INSTALLED, Check, CheckupResult, note, ok, trouble
 from signet.settings.catalogue import TOOLSETS, find_toolset
@@ -22,6 +21,7 @@ from signet.settings.names import PREFIX, known_settings, variable_of
 from signet.settings.reading import read_configuration
 from signet.settings.servers import with_servers_of_file
 from signet.settings.usage import UsageError
+from signet.system.advice import advise
 from signet.system.installation import (
     DISTRIBUTION,
     EXTRAS,

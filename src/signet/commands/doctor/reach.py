@@ -12,7 +12,6 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.advice import advise
 from signet.app import open_toolbox
 from signet.kernel.checkup import CONFIGURED, REACHABLE, Check, CheckupResult, note, ok, trouble
 from signet.kernel.errors import Fault
@@ -22,6 +21,7 @@ from signet.recording import open_turns
 from signet.recording.folder import read_recording
 from signet.settings.model import EnabledToolset, Settings
 from signet.settings.usage import UsageError
+from signet.system.advice import advise
 from signet.team.access import check_access, is_protected, refuse_open_door
 from signet.transports.listening import UNIX_PREFIX, bind, is_local
 from signet.upstream.blocking_http import BoundedConnection

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from signet.advice import advise
 from signet.kernel.checkup import REACHABLE, Check, CheckupResult, ok, trouble
 from signet.mcp.link import LinkError
 from signet.mcp.snapshot import Snapshot
@@ -16,6 +15,7 @@ from signet.relay.server_snapshot import SnapshotError, take_snapshot
 from signet.settings.model import Settings
 from signet.settings.server_spec import ServerSpec
 from signet.settings.servers import servers_of
+from signet.system.advice import advise
 
 __all__ = ["read_server", "server_checks"]
 

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.advice import advise
 from signet.commands.terminal import on_terminal, table, write, write_json
 from signet.settings.usage import UsageError
+from signet.system.advice import advise
 
 __all__ = ["ask"]
 

@@ -8,7 +8,6 @@ import signal
 from collections.abc import Sequence
 from typing import Final, NoReturn
 
-from signet.advice import advise
 from signet.commands.arguments import Parser
 from signet.commands.terminal import say
 from signet.commands.wrap.client_file import holds_client_servers, read_client_file
@@ -21,6 +20,7 @@ from signet.settings.server_spec import ServerSpec
 from signet.settings.servers import CHOICES, NAME, read_header_file, read_servers
 from signet.settings.usage import UsageError
 from signet.settings.variables import nearest
+from signet.system.advice import advise
 
 __all__ = ["add_lock_file", "add_sources", "advice_for", "read_specs", "say_why", "unwind_on_signals"]
 

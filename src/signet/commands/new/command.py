@@ -6,9 +6,9 @@ import argparse
 import shlex
 from typing import Final
 
-from signet.advice import advise
 from signet.commands.terminal import write
 from signet.settings.usage import UsageError
+from signet.system.advice import advise
 
 from .names import name_project
 from .project import TOOL, make_project

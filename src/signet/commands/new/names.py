@@ -7,9 +7,9 @@ import re
 import sys
 from typing import Final, NamedTuple
 
-from signet.advice import advise
 from signet.settings.catalogue import TOOLSETS
 from signet.settings.usage import UsageError
+from signet.system.advice import advise
 
 __all__ = ["ProjectNames", "name_project", "taken"]
 

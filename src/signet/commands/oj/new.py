@@ -6,9 +6,9 @@ import os
 from collections.abc import Sequence
 from typing import Final
 
-from signet.advice import advise
 from signet.commands.terminal import say, write
 from signet.settings.usage import UsageError
+from signet.system.advice import advise
 
 from .problem import FoundProblem
 

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from signet.door_messages import (
+from signet.console.door_messages import (
     HANDSHAKE,
     IN_RECORD,
     MODERN,

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from signet.app import SAMPLE_TOKEN
-from signet.door_messages import read_mcp, read_relayed
+from signet.console.door_messages import read_mcp, read_relayed
 from signet.journal.record import METHOD, VOLATILE
 from signet.journal.retention import FOLDER, LATEST
 from signet.kernel.ids import deterministic

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.door_messages import Observation, as_text, differences, most_frequent
+from signet.console.door_messages import Observation, as_text, differences, most_frequent
 from signet.system.text import cut
 
 from .corpus import CorpusCall

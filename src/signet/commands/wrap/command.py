@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
-from signet.advice import advise
 from signet.commands.arguments import CALL_FLAGS, SERVE_FLAGS, Parser, add_settings, flags_of
 from signet.commands.wrapped import variables_of
 from signet.lock.file import DEFAULT_PATH as LOCK_FILE
 from signet.settings.server_name import default_name, plain_name
 from signet.settings.server_spec import ServerSpec, Wrapping
 from signet.settings.usage import UsageError
+from signet.system.advice import advise
 
 if TYPE_CHECKING:
     from signet.settings.model import Settings

@@ -16,6 +16,8 @@ from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
+from signet.kernel.upstream import MAX_INTERIM
+
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
 
@@ -52,10 +54,10 @@ class Issuer:
         await asyncio.to_thread(import_module, "aiohttp")
         import aiohttp
 
-        from signet.interim_responses import bound_interim_responses
+        from signet.system.interim_responses import bound_interim_responses
 
         connector = aiohttp.TCPConnector()
-        bound_interim_responses(connector)
+        bound_interim_responses(connector, MAX_INTERIM)
         cookies = aiohttp.DummyCookieJar()
         options: dict[str, Any] = {"auto_decompress": False, "cookie_jar": cookies, "connector": connector}
         headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "signet"}

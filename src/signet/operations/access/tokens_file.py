@@ -16,8 +16,8 @@ from typing import Final
 
 import msgspec
 
-from signet.advice import advise
 from signet.kernel.places import wrong_type
+from signet.system.advice import advise
 from signet.system.files import lock, open_private, open_regular, read_regular, replacing
 
 from .tokens import Token, are_whole, broken_part

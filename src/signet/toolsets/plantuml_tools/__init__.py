@@ -57,7 +57,7 @@ def _checks(settings: PlantumlSettings) -> Sequence[Check]:
         drawing = next((one for one in found if one.usable), None)
         if drawing is None:
             lacks = "; ".join(f"{one.name}: {one.why}" for one in found)
-            from signet.advice import advise
+            from signet.system.advice import advise
 
             return note(f"no engine draws diagrams ({lacks})", advise("diagrams.install", install="diagrams"))
         return ok(f"{drawing.name} draws diagrams: {drawing.why}")

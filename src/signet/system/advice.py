@@ -1,7 +1,7 @@
 """Commands that messages recommend: one table of situations, and one function that writes them for a shell.
 
 A message says what is wrong; the command that solves it comes from `advise`, quoted for a POSIX shell, so that it works
-when it is pasted. `tests/test_advice.py` sets up every situation of the table and runs its command.
+when it is pasted. `tests/system/test_advice.py` sets up every situation of the table and runs its command.
 """
 
 from __future__ import annotations
@@ -92,13 +92,13 @@ def advise(situation: str, *, here: bool = True, **values: str | Sequence[str]) 
 
 
 def _install(extras: Sequence[str]) -> list[str]:
-    from signet.system.installation import install_command
+    from .installation import install_command
 
     return [install_command(*extras)]
 
 
 def _pip() -> str:
-    from signet.system.installation import pip_command
+    from .installation import pip_command
 
     return pip_command()
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import pytest
 
 from processes import BIN, PATIENCE_S, ROOT, clean_env, free_port, serving, serving_command
-from signet.advice import COMMANDS, advise
+from signet.system.advice import COMMANDS, advise
 from terminals import run_on_terminal
 
 OWN = '''
@@ -388,7 +388,7 @@ def test_a_value_is_quoted_and_a_wrong_one_is_a_mistake() -> None:
 
 
 def test_the_command_is_written_by_its_path_where_the_shell_does_not_find_it() -> None:
-    probe = "from signet.advice import advise; print(advise('doctor'))"
+    probe = "from signet.system.advice import advise; print(advise('doctor'))"
     printed = [
         subprocess.run(
             [sys.executable, "-c", probe], env={**clean_env(), "PATH": path}, capture_output=True, text=True, check=True

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
 
-from signet.kernel.upstream import MAX_INTERIM
-
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
     from collections.abc import Callable
@@ -31,18 +29,19 @@ class InterimError(aiohttp.ClientError):
     """A service sent more informational responses than are read."""
 
 
-def bound_interim_responses(connector: aiohttp.BaseConnector) -> None:
-    """Let the connections of a connector end after too many informational responses."""
+def bound_interim_responses(connector: aiohttp.BaseConnector, most: int) -> None:
+    """Let the connections of a connector end after more than `most` informational responses to one request."""
     # aiohttp has no public way to choose the protocol of a connection.
     make: Callable[..., ResponseHandler] = _BoundedHandler
-    connector._factory = partial(make, loop=connector._loop)  # noqa: SLF001 - see above
+    connector._factory = partial(make, loop=connector._loop, most=most)  # noqa: SLF001 - see above
 
 
 class _BoundedHandler(ResponseHandler):
     """The protocol of one connection."""
 
-    def __init__(self, loop: AbstractEventLoop) -> None:
+    def __init__(self, loop: AbstractEventLoop, most: int) -> None:
         super().__init__(loop)
+        self._most = most
         self._interim = 0
         self._has_begun = False
         """Whether the response to the current request has begun."""
@@ -57,7 +56,7 @@ class _BoundedHandler(ResponseHandler):
         while len(data) > SLICE_BYTES and not self._has_begun and self._exception is None:
             super().data_received(data[:SLICE_BYTES])
             data = data[SLICE_BYTES:]
-        if self._interim <= MAX_INTERIM:
+        if self._interim <= self._most:
             super().data_received(data)
 
     def feed_data(self, data: Any, size: int = 0) -> None:
@@ -67,9 +66,9 @@ class _BoundedHandler(ResponseHandler):
             self._has_begun = True
         else:
             self._interim += 1
-        if self._interim <= MAX_INTERIM:
+        if self._interim <= self._most:
             super().feed_data(data, size)
         elif self._exception is None:
-            self.set_exception(InterimError(f"more than {MAX_INTERIM} informational responses"))
+            self.set_exception(InterimError(f"more than {self._most} informational responses"))
             if self.transport is not None:
                 self.transport.abort()
