@@ -96,6 +96,20 @@ def test_a_wrapped_server_that_is_named_with_a_replay_is_not_started(tmp_path: P
     assert starts(tmp_path) == 1
 
 
+@pytest.mark.parametrize("words", [("stdio",), ("call", "weather"), ("serve", "--port", "0"), ("tools",)])
+def test_a_recording_of_wrapped_servers_alone_is_not_played_as_toolsets(tmp_path: Path, words: tuple[str, ...]) -> None:
+    label = new_label(servers={"sky": RecordedServer(started="2026-01-01T00:00:00Z")})
+    change_label(str(tmp_path / "rec"), lambda _: label)
+
+    done = signet(tmp_path, *words, "--replay", "rec")
+
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr == (
+        b"signet: rec is a recording of wrapped servers alone: play it with the command 'wrap', or configure its "
+        b"servers (there is no [servers.sky])\n"
+    )
+
+
 def test_several_wrapped_servers_are_in_one_folder_and_served_from_it_as_they_were(tmp_path: Path) -> None:
     servers = {
         name: {"command": command[0], "args": list(command[1:])}

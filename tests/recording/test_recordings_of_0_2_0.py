@@ -101,3 +101,15 @@ def test_its_calls_are_the_same_when_they_are_made_again(
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.decode().splitlines()[-1] == counted
+
+
+def test_a_recording_of_several_servers_is_not_continued(tmp_path: Path) -> None:
+    folder = copied("two-servers", tmp_path)
+
+    done = run("wrap", "--record", folder, "--", "true")
+    upstreams = run("call", "encodePlantUML", "plantumlCode=A", "--record", folder)
+
+    for refused in (done, upstreams):
+        assert refused.returncode == 2
+        assert b"is a recording of version 0.2.0, which cannot be continued" in refused.stderr
+    assert sorted(path.name for path in Path(folder).iterdir()) == ["sea", "sky"]

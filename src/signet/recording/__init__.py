@@ -270,11 +270,16 @@ def settings_of_replay(settings: Settings) -> Settings:
     """Return settings under which a replay sends the requests that were recorded, and waits for nothing.
 
     Raises:
-        UsageError: there is no recording, or its label cannot be used.
+        UsageError: there is no recording, it is of wrapped servers alone and none is configured, or its label cannot
+            be used.
     """
     from signet.recording.folder import read_recording
 
-    label = read_recording(settings.replay or "").label
+    recording = read_recording(settings.replay or "")
+    label = recording.label
+    if recording.servers and not label.toolsets and settings.wrapping is None:
+        message = f"{recording.folder} is a recording of wrapped servers alone: play it with the command 'wrap', or"
+        raise UsageError(f"{message} configure its servers (there is no [servers.{next(iter(recording.servers))}])")
     names = settings.toolsets or ",".join(label.toolsets)
     settings = msgspec.structs.replace(settings, toolsets=names, sandbox=False)
     for toolset in _toolsets_of_replay(settings, label):

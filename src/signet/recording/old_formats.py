@@ -22,6 +22,7 @@ from signet.system.secret_names import NAMES
 
 from .label import (
     CASSETTE_LABEL,
+    LABEL,
     NEWER,
     SERVER_NAME,
     TAPE_LABEL,
@@ -63,7 +64,8 @@ def is_old_recording(folder: str) -> bool:
 
 def refuse_old(folder: str) -> None:
     """Raise RecordingError if version 0.2.0 has recorded into a folder."""
-    if is_old_recording(folder):
+    is_of_several = not os.path.lexists(os.path.join(folder, LABEL)) and _folders_of_tapes(folder)
+    if is_old_recording(folder) or is_of_several:
         raise RecordingError(
             f"{folder} is a recording of version 0.2.0, which cannot be continued: record into another folder"
         )
