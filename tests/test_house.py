@@ -59,11 +59,7 @@ ONLY: Final = {
         "system.line_file",
     ],
     "patterns of secrets": [
-        "openapi.plan",
-        "openapi.security",
-        "system.secret_names",
-        "system.secret_shapes",
-        "transports.request_ids",
+        "system.secret_patterns",
     ],
     "locks between processes": [
         "system.files",
@@ -159,10 +155,28 @@ def test_a_new_module_that_does_a_job_is_found(name: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "text",
     [
+        "NAMES = frozenset(('password', 'api_key', 'cookie'))\n",
+        "HELP = {'Password': 1, 'cookie': 2, 'X-API-Key': 3}\n",
+        "def hides(name):\n    return name in ['password', 'secret'] or name == 'cookie'\n",
+        "if name == 'password':\n    hide()\nelif name in {'secret'} or 'cookie' == name:\n    hide()\n",
+        "def hides(name):\n    match name:\n        case 'password' | 'secret' | 'cookie':\n            return 1\n",
+        "TOKEN = b'eyJ'\n",
+    ],
+)
+def test_names_and_beginnings_of_secrets_are_found_in_every_form(text: str, tmp_path: Path) -> None:
+    does, _ = MECHANISMS["patterns of secrets"]
+
+    assert does(module_of(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "import subprocess\n\ndef end(child: subprocess.Popen[bytes]) -> None:\n    child.kill()\n",
         "'''Passwords and other secrets; see tape.json.'''\n",
         "class Answer(msgspec.Struct):\n    result: str\n    error: str\n",
         "open('a', 'rb')\n",
+        "KIND = 'apiKey'\nPLACE = 'cookie'\nHEADER = 'authorization'\n",
     ],
 )
 def test_a_module_that_only_names_a_job_does_not_do_it(text: str, tmp_path: Path) -> None:

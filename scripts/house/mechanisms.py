@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from .graph import room_of
@@ -29,7 +29,7 @@ NAMES: Final = {
     "passwd", "password", "secret", "client_secret", "apikey", "api_key", "api-key", "x-api-key", "access_token",
     "authorization", "proxy-authorization", "cookie", "set-cookie", "credential", "credentials", "private_key",
 }  # fmt: skip
-"""Names of secrets; three of them in one module are a table."""
+"""Names of secrets; three of them in one statement, or in the comparisons of a module, are a table."""
 A_TABLE: Final = 3
 HEAD: Final = {"jsonrpc", "id", "method", "params", "result", "error"}
 LABELS: Final = re.compile(r"(?:cassette|tape|recording)\.json")
@@ -62,9 +62,21 @@ def _calls(module: Module, names: re.Pattern[str]) -> bool:
 def _texts(module: Module) -> Iterator[str]:
     """Yield the strings of a module; docstrings are left out."""
     docstrings = docstrings_in(module.tree)
-    for node in nodes_in(module.tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes) and node not in docstrings:
+    yield from _strings(node for node in nodes_in(module.tree) if node not in docstrings)
+
+
+def _strings(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
             yield node.value if isinstance(node.value, str) else node.value.decode("latin-1")
+
+
+def _in_statement(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what a statement consists of, without the statements inside it."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.stmt):
+            yield child
+            yield from _in_statement(child)
 
 
 def starts_processes(module: Module) -> bool:
@@ -102,8 +114,11 @@ def appends(module: Module) -> bool:
 
 def knows_secrets(module: Module) -> bool:
     """Tell whether a module recognises secrets by their shape or by the name that they stand under."""
-    texts = set(_texts(module))
-    return len({text.lower() for text in texts} & NAMES) >= A_TABLE or any(SECRETS.search(text) for text in texts)
+    nodes = nodes_in(module.tree)
+    compared = (part for node in nodes if isinstance(node, ast.Compare) for part in ast.walk(node))
+    groups = [compared, *(_in_statement(node) for node in nodes if isinstance(node, ast.stmt))]
+    has_table = any(len({text.lower() for text in _strings(group)} & NAMES) >= A_TABLE for group in groups)
+    return has_table or any(SECRETS.search(text) for text in _texts(module))
 
 
 def locks(module: Module) -> bool:

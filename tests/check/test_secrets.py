@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from secret_texts import RANDOM, SECRETS
 from signet.commands.check.client_rules import lint_tool
-from signet.system.secret_shapes import find_secrets
+from signet.system.secret_patterns import find_secrets
 
 
 @pytest.mark.parametrize("secret", SECRETS, ids=SECRETS.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from signet.system.secret_names import NamePlace, is_open_header, names_identity, names_secret
+from signet.system.secret_patterns import NamePlace, is_open_header, names_identity, names_secret
 
 SECRET_NAMES = [
     *("token", "tokens", "access_token", "accessToken", "ACCESS_TOKEN", "refresh_tokens", "id_tokens", "authtokens"),

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from signet.system.redaction import REDACTED
-from signet.system.secret_names import names_secret
+from signet.system.secret_patterns import names_secret
 from signet.system.secret_values import hide_secrets, plain, secrets_inside, texts_of
 
 

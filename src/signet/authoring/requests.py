@@ -8,7 +8,7 @@ from typing import Any, Final, TypedDict
 
 from signet.kernel.errors import Code, Fault
 from signet.system.redaction import MIN_CHARS
-from signet.system.secret_names import names_secret
+from signet.system.secret_patterns import names_secret
 
 __all__ = ["Params", "RequestOptions", "fixed_headers", "header_pairs", "secrets_of", "target_of"]
 

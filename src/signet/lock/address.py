@@ -8,8 +8,7 @@ from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
 from signet.system.redaction import REDACTED, redact_secrets, redact_shapes, redact_user_info
-from signet.system.secret_names import names_secret
-from signet.system.secret_shapes import is_token
+from signet.system.secret_patterns import is_token, names_secret
 
 __all__ = ["URL", "shown_command", "shown_url"]
 

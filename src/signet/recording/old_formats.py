@@ -18,7 +18,7 @@ import msgspec
 
 from signet.system.files import read_regular
 from signet.system.redaction import REDACTED
-from signet.system.secret_names import NAMES
+from signet.system.secret_patterns import NAMES
 
 from .label import (
     CASSETTE_LABEL,

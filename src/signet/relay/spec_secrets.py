@@ -14,8 +14,7 @@ from signet.settings.server_name import default_name
 from signet.settings.server_spec import ServerSpec
 from signet.system.recording_redactor import secret_parameters
 from signet.system.redaction import MIN_CHARS, REDACTED, SecretRedactor, redact_secrets, redact_user_info
-from signet.system.secret_names import is_open_header, names_identity, names_secret
-from signet.system.secret_shapes import is_token, looks_random
+from signet.system.secret_patterns import is_open_header, is_token, looks_random, names_identity, names_secret
 from signet.system.secret_values import secrets_inside
 
 __all__ = ["echoed_secrets", "lock_words", "secrets_of", "shown_source", "without_secrets"]

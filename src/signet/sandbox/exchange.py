@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from signet.system.secret_names import names_secret
+from signet.system.secret_patterns import names_secret
 from signet.transports.raw_connection import RawConnection
 
 from .message import SandboxRequest, SandboxResponse, response_head

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, Union, cast, get_
 import msgspec
 from msgspec import NODEFAULT
 
-from signet.system.secret_names import names_secret
+from signet.system.secret_patterns import names_secret
 
 __all__ = [
     "Given",

@@ -10,7 +10,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from signet.system.files import read_regular
-from signet.system.secret_shapes import is_token
+from signet.system.secret_patterns import is_token
 
 from .catalogue import provider
 from .file import SERVERS, ConfigurationFile, find_file

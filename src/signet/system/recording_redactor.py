@@ -17,8 +17,7 @@ from typing import Final
 import msgspec
 
 from .redaction import MIN_CHARS, REDACTED, SecretRedactor, redact_shapes
-from .secret_names import names_secret
-from .secret_shapes import find_secrets, json_names, may_hold_secret, parameters
+from .secret_patterns import find_secrets, json_names, may_hold_secret, names_secret, parameters
 
 __all__ = ["TEXT_REMOVED", "RecordingRedactor", "secret_parameters"]
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from .secret_shapes import lines_after_names, secret_spans, user_info, values_after_names
+from .secret_patterns import lines_after_names, secret_spans, user_info, values_after_names
 
 __all__ = [
     "MIN_CHARS",

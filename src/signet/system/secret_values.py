@@ -14,8 +14,7 @@ from typing import Any
 import msgspec
 
 from .redaction import REDACTED, redact_shapes, redact_user_info
-from .secret_names import names_secret
-from .secret_shapes import secret_spans, user_info
+from .secret_patterns import names_secret, secret_spans, user_info
 
 __all__ = ["hide_secrets", "plain", "secrets_inside", "texts_of"]
 

@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Final
 
 from .redaction import REDACTED, redact_secrets, redact_user_info
-from .secret_shapes import ends_private_key, opens_private_key
+from .secret_patterns import ends_private_key, opens_private_key
 
 __all__ = ["LINES_PER_SECOND", "LINE_BYTES", "StderrLines"]
 

@@ -9,11 +9,12 @@ from secrets import token_hex
 from typing import Final
 
 from signet.kernel.wire import Headers
+from signet.system.secret_patterns import OWN_BEGIN, WEB_BEGIN
 
 __all__ = ["HEADER", "is_own_id", "new_request_ids"]
 
 HEADER: Final = "x-request-id"
-FORM: Final = re.compile(r"(?!signet_|eyJ)[A-Za-z0-9._-]{1,128}")
+FORM: Final = re.compile(rf"(?!{OWN_BEGIN}|{WEB_BEGIN})[A-Za-z0-9._-]{{1,128}}")
 """An id that can be written into logs and headers; tokens begin with what no id may begin with."""
 
 

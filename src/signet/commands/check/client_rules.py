@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from signet.system.secret_shapes import find_secrets
+from signet.system.secret_patterns import find_secrets
 
 from .findings import ALL_MODELS, LEAK, RULES, Finding, Findings, step
 from .schema_rules import lint_schema

@@ -32,7 +32,7 @@ from signet.proofs.changes import compare_snapshots
 from signet.relay.listing import Listed, Terms, list_tools
 from signet.relay.server_snapshot import SnapshotError
 from signet.settings.server_spec import ServerSpec
-from signet.system.secret_shapes import find_secrets
+from signet.system.secret_patterns import find_secrets
 from signet.system.text import hidden_characters
 
 from .calls import MAX_WRONG, judge_wrong_input, wrong_inputs

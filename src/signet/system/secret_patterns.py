@@ -1,8 +1,11 @@
-"""Shapes of secrets: private keys, tokens of well-known services, passwords in addresses or after their names. Pure.
+"""Patterns of secrets, in one table of names and one of shapes. Pure.
 
-This is the only table of shapes; `secret_names` is the only table of names. `signet check` names the kinds that it
-finds; the lock, recordings, the journal and the log remove them. Each pattern reads a text once: none can begin inside
-a run of the characters that it repeats.
+names:   of fields, settings, headers, flags, variables and parameters. A name that means a secret in one place may be
+         an ordinary one in another: `sort_key` is a setting, `X_SORT_KEY` a variable that may hold a key.
+shapes:  private keys, tokens of well-known services, passwords in addresses or after their names
+
+`signet check` names the kinds that it finds; the lock, recordings, the journal and the log remove them. Each pattern
+reads a text once: none can begin inside a run of the characters that it repeats.
 """
 
 from __future__ import annotations
@@ -10,18 +13,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Final
-
-from .secret_names import NAMES, names_secret
+from typing import Final, Literal
 
 __all__ = [
+    "NAMES",
+    "OWN_BEGIN",
+    "WEB_BEGIN",
+    "NamePlace",
     "ends_private_key",
     "find_secrets",
+    "is_open_header",
     "is_token",
     "json_names",
     "lines_after_names",
     "looks_random",
     "may_hold_secret",
+    "names_identity",
+    "names_secret",
     "opens_private_key",
     "parameters",
     "secret_spans",
@@ -29,7 +37,47 @@ __all__ = [
     "values_after_names",
 ]
 
+NamePlace = Literal["field", "setting", "header", "flag", "variable", "parameter"]
+"""Where a name stands: in JSON or a URL of a message; in settings; in the command line or the URL of a server."""
+
+NAMES: Final = r"(?:token|authorization|passw(?:or)?d|secret|api[ _.-]?key|cookie)(?:s|[_-]?values?)?"
+"""The last words of names that mean a secret everywhere."""
+SETTING: Final = rf".*{NAMES}|x-.*-(?:key|auth)"
+VARIABLE: Final = rf"{SETTING}|(?:.*_)?(?:KEY|AUTH|PASS|PASSPHRASE|PAT|PWD|CREDENTIALS?|DSN)(?:_.*)?"
+TABLE: Final[dict[NamePlace, str]] = {
+    "field": rf"[\w. -]*{NAMES}",
+    "setting": SETTING,
+    "header": rf".*(?:{NAMES}|[-_](?:key|auth))",
+    "flag": rf"{SETTING}|(?:.*[-_])?(?:bearer|pat)",
+    "variable": VARIABLE,
+    "parameter": rf"{VARIABLE}|.*(?:key|auth|pass|passphrase|pat|pwd|credentials?|sig|signature|jwt)",
+}
+"""The pattern of the names that mean a secret in each place."""
+
+NAME_WORD: Final = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])"
+WORD_PAIR: Final = 2
+PAGE: Final = "page|pagination|paging|continuation|cursor|sync|skip|scroll|resume|start|after|before|offset|delta"
+PAGE_TOKEN: Final = rf"(?:(?:next|prev|previous)?(?:{PAGE})|next|prev|previous|progress)tokens?"
+"""The last words of a field whose token stands for a place in a list, or for one request in MCP (`progressToken`)."""
+CREDENTIALS: Final = frozenset(
+    (
+        *("access", "api", "app", "auth", "authentication", "bearer", "client", "csrf", "device", "id", "identity"),
+        *("jwt", "login", "oauth", "personal", "push", "refresh", "secret", "security", "session", "user", "xsrf"),
+    )
+)
+"""The words before `tokens` in the name of credentials; other names, such as `max_tokens`, are those of numbers."""
+
+IDENTITY: Final = r".*(?:id|ref|name)"
+OPEN_HEADERS: Final = frozenset(
+    ("accept-charset", "accept-language", "cache-control", "date", "dnt", "from", "origin", "pragma", "referer",
+     "user-agent", "via")
+)  # fmt: skip
+
 PRIVATE_KEY: Final = "a private key"
+OWN_BEGIN: Final = "signet_"
+"""The beginning of the tokens of Signet itself."""
+WEB_BEGIN: Final = "eyJ"
+"""The beginning of JSON Web Tokens."""
 OWN_FORM: Final = r"(?=[A-Za-z0-9_-]*[0-9])[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])"
 """The rest of a token of Signet itself, whose beginning other words have too."""
 TOKENS: Final[tuple[tuple[str, tuple[str, ...], str], ...]] = (
@@ -44,8 +92,8 @@ TOKENS: Final[tuple[tuple[str, tuple[str, ...], str], ...]] = (
     ("an npm token", ("npm_",), r"[A-Za-z0-9]{36}"),
     ("a PyPI token", ("pypi-",), r"AgE[A-Za-z0-9_-]{32,}"),
     ("a Hugging Face token", ("hf_",), r"[A-Za-z0-9]{30,}"),
-    ("a token of Signet", ("signet_",), OWN_FORM),
-    ("a JSON Web Token", ("eyJ",), r"[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
+    ("a token of Signet", (OWN_BEGIN,), OWN_FORM),
+    ("a JSON Web Token", (WEB_BEGIN,), r"[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
 )
 """The tokens of well-known services: kind, how one begins, and the pattern of the rest."""
 WHOLE_WORD: Final = r"[\w.~+/=-]{8,}"
@@ -94,6 +142,31 @@ OVERLAP_CHARS: Final = 1_024
 MAX_LABEL_CHARS: Final = 40
 Accepts = Callable[[re.Match[str], str], bool]
 """Whether the value in a match is a secret."""
+
+
+def names_secret(name: str, place: NamePlace = "field") -> bool:
+    """Return whether a text under this name is a secret; a field of page tokens or a number of tokens is none."""
+    return _names_pattern(place).fullmatch(name) is not None and not (place == "field" and _counts_or_pages(name))
+
+
+def names_identity(name: str) -> bool:
+    """Return whether a parameter identifies something: answers repeat its value, however random that looks."""
+    return re.fullmatch(IDENTITY, name, re.IGNORECASE) is not None
+
+
+def is_open_header(name: str) -> bool:
+    """Return whether a header has no secret, whatever its value looks like."""
+    return name.lower() in OPEN_HEADERS
+
+
+def _counts_or_pages(name: str) -> bool:
+    words = [word.lower() for word in re.findall(NAME_WORD, name)][-WORD_PAIR:]
+    if any(re.fullmatch(PAGE_TOKEN, spelling) for spelling in (words[-1], "".join(words))):
+        return True
+    if not words[-1].endswith("tokens"):
+        return False
+    before = words[-1].removesuffix("tokens") or "".join(words[:-1])
+    return before != "" and before not in CREDENTIALS
 
 
 def may_hold_secret(text: str | bytes) -> bool:
@@ -225,6 +298,11 @@ SHAPES: Final[tuple[tuple[str, str, Accepts], ...]] = (
 
 
 # Compiled on first use: most processes never look for a secret.
+@cache
+def _names_pattern(place: NamePlace) -> re.Pattern[str]:
+    return re.compile(TABLE[place], re.IGNORECASE)
+
+
 @cache
 def _patterns() -> tuple[tuple[str, re.Pattern[str], Accepts], ...]:
     tokens = [(kind, _pattern_of(starts, rest), _any) for kind, starts, rest in TOKENS]

@@ -11,7 +11,7 @@ from secret_texts import CORES, SECRETS
 from signet.lock.address import shown_command, shown_url
 from signet.system.recording_redactor import RecordingRedactor
 from signet.system.redaction import redact_secrets, redact_shapes
-from signet.system.secret_shapes import OVERLAP_CHARS, WINDOW_CHARS, is_token, may_hold_secret, secret_spans
+from signet.system.secret_patterns import OVERLAP_CHARS, WINDOW_CHARS, is_token, may_hold_secret, secret_spans
 from signet.system.secret_values import hide_secrets, secrets_inside
 
 
