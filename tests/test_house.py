@@ -48,9 +48,7 @@ ONLY: Final = {
         "kernel.wire",
     ],
     "snapshot takers": [
-        "mcp.lists",
-        "recording.snapshot_watch",
-        "relay.tasks",
+        "mcp.snapshot",
     ],
     "recordings": [
         "recording.label",

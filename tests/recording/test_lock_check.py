@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
-from recorded_links import TOOLS, Client, record
+from recorded_links import TOOLS, Client, PlayedServer, record
+from signet.mcp.link import LinkError
 from signet.mcp.snapshot import Snapshot
 from signet.recording.lock_check import check_recording
 from signet.recording.message_reader import MessageReader
@@ -90,3 +92,35 @@ def test_a_schema_that_is_not_valid_is_told_and_not_used(tmp_path: Path) -> None
 
     assert told[1].startswith("the output schema of count in the lock is not valid (")
     assert len(told) == 2
+
+
+class NamingTwice(PlayedServer):
+    """Lists its first tool again on the last page, as long as it is wrong."""
+
+    is_wrong = True
+
+    async def _result(self, method: str, params: dict[str, Any]) -> Any:
+        result = await super()._result(method, params)
+        if method == "tools/list" and self.is_wrong and params.get("cursor"):
+            return b'{"tools":[%b]}' % TOOLS[0]
+        return result
+
+
+def test_a_recorded_server_that_names_a_tool_twice_is_refused_as_a_running_one(tmp_path: Path) -> None:
+    record(tmp_path, used, server=NamingTwice())
+
+    with pytest.raises(LinkError, match=r"cannot be listed: it lists the tool 'echo' twice$"):
+        checked(tmp_path, locked(*AS_LISTED))
+
+
+def test_a_list_that_came_right_later_counts(tmp_path: Path) -> None:
+    server = NamingTwice()
+
+    async def mended(client: Client) -> None:
+        await used(client)
+        server.is_wrong = False
+        await used(client)
+
+    record(tmp_path, mended, server=server)
+
+    assert checked(tmp_path, locked(*AS_LISTED)) == []

@@ -17,7 +17,7 @@ from signet import __version__
 from signet.kernel.caller import holder_now
 from signet.kernel.channel import Session
 from signet.kernel.errors import INTERNAL, METHOD_NOT_FOUND
-from signet.kernel.protocol import CAPABILITIES_KEY, SERVER_INFO_KEY, VERSION_KEY
+from signet.kernel.protocol import CAPABILITIES_KEY, VERSION_KEY
 from signet.kernel.relay import RpcRequest
 from signet.kernel.wire import MessageHead
 from signet.system.places import FairTurns
@@ -40,13 +40,13 @@ from .messages import (
     value_of,
 )
 from .quiet_names import QuietNames
+from .snapshot import server_info_of
 
 __all__ = ["CLIENT_INFO", "Answer", "ClientSession", "LostError", "PendingRequest", "ServerRequest"]
 
 CLIENT_INFO: Final = {"name": "signet", "version": __version__}
 QUESTIONS: Final = frozenset({"elicitation/create", "sampling/createMessage", "roots/list"})
 """The requests of a server that are passed on to the caller."""
-NAMELESS: Final = Raw(b'{"name":"","version":""}')
 OTHER_DOOR: Final = "another door"
 """The holder of calls through other doors than MCP, whose callers are unknown."""
 MAX_QUESTIONS: Final = 256
@@ -170,7 +170,7 @@ class ClientSession:
         self.version = ""
         self.hello: dict[str, Raw] = {}
         """The result of `initialize` or `server/discover`."""
-        self.server_info = NAMELESS
+        self.server_info = server_info_of({})
         """How the server names itself, in either era."""
         self.is_lost = False
         self.why_lost = ""
@@ -197,7 +197,7 @@ class ClientSession:
     def settle_era(self, hello: dict[str, Raw], version: str, *, modern: bool) -> None:
         """Take the era that both sides speak, and what the server said of itself in it."""
         self.modern, self.version, self.hello = modern, version, hello
-        self.server_info = hello.get("serverInfo") or members(hello.get("_meta")).get(SERVER_INFO_KEY) or NAMELESS
+        self.server_info = server_info_of(hello)
 
     async def open(self) -> None:
         """Open the link; raise LinkError if that fails."""

@@ -1,17 +1,48 @@
-"""Snapshots: everything that a server says about itself, as it wrote it. Pure."""
+"""Snapshots: everything that a server says about itself, as it wrote it; how one is put together from answers. Pure.
+
+initialize, server/discover ── introduced ──▶ Snapshot ◀── ListReader ── the pages of tools/list, prompts/list, …
+
+The answers come from a live session (`lists`) or from a recording; the same rules hold for both.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec import Raw
 
-__all__ = ["INSTRUCTIONS", "KINDS", "LISTS", "Snapshot", "check_names", "compact", "entries_of", "name_of"]
+from signet.kernel.protocol import SERVER_INFO_KEY
+from signet.system.canonical_json import comparable
 
+from .messages import members, text_of
+
+__all__ = [
+    "INSTRUCTIONS",
+    "KINDS",
+    "LISTS",
+    "ListReader",
+    "Snapshot",
+    "check_names",
+    "check_page",
+    "compact",
+    "entries_of",
+    "introduced",
+    "name_of",
+    "next_cursor",
+    "server_info_of",
+]
+
+MAX_PAGES: Final = 1_000
+MAX_ENTRIES: Final = 10_000
+MAX_BYTES: Final = 32 << 20
+"""The most that a server may list in one snapshot: entries, and bytes of its answers."""
 MAX_NAME_CHARS: Final = 100
 INSTRUCTIONS: Final = "instructions"
+EMPTY: Final = Raw(b"{}")
+NAMELESS: Final = Raw(b'{"name":"","version":""}')
+NO_CURSORS: Final = frozenset({b"null", b'""'})
 
 
 class EntryKind(NamedTuple):
@@ -36,6 +67,8 @@ KINDS: Final = {
 }
 LISTS: Final = {one.method: kind for kind, one in KINDS.items()}
 """The kind of the entries of each list."""
+NAMED: Final = ("tool", "prompt")
+"""The kinds of entries that are asked for by their names."""
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,3 +138,105 @@ def check_names(kind: str, names: Iterable[str]) -> None:
         if name in known:
             raise ValueError(f"it lists the {kind} {name[:MAX_NAME_CHARS]!r} twice")
         known.add(name)
+
+
+def server_info_of(hello: Mapping[str, Raw]) -> Raw:
+    """Return the name and the version of a server, from the result of initialize or server/discover."""
+    return hello.get("serverInfo") or members(hello.get("_meta")).get(SERVER_INFO_KEY) or NAMELESS
+
+
+def introduced(hello: Mapping[str, Raw], version: str, *, modern: bool) -> Snapshot:
+    """Return how a server introduced itself in the result of initialize or server/discover, without its lists."""
+    return Snapshot(
+        era="modern" if modern else "handshake",
+        version=version,
+        server_info=server_info_of(hello),
+        capabilities=hello.get("capabilities", EMPTY),
+        instructions=text_of(hello.get(INSTRUCTIONS)),
+    )
+
+
+def check_page(method: str, result: Raw | None) -> None:
+    """Raise ValueError if a page of a list is none, or has two tools or two prompts of one name."""
+    kind = LISTS[method]
+    if kind in NAMED:
+        _check_entries(kind, msgspec.json.decode(members(result).get(KINDS[kind].member, b"[]"), type=list[Raw]))
+
+
+def _check_entries(kind: str, entries: Iterable[Raw]) -> None:
+    """Raise ValueError if two entries have one name; entries without a name are passed over."""
+    if kind in NAMED:
+        check_names(kind, filter(None, (text_of(members(one).get("name")) for one in entries)))
+
+
+def next_cursor(page: Mapping[str, Raw]) -> Raw | None:
+    """Return the cursor of the page behind a page; None behind the last one."""
+    cursor = page.get("nextCursor")
+    return None if cursor is None or bytes(cursor) in NO_CURSORS else cursor
+
+
+class _List:
+    """A list of which the first page has been read."""
+
+    def __init__(self) -> None:
+        self.entries: list[Raw] = []
+        self.bytes = 0
+        self.cursors: set[bytes] = set()
+        self.next = b""
+        """The cursor of the next page; empty when the list is complete."""
+
+
+class ListReader:
+    """Puts the pages of a server's lists together, within one budget for all of them."""
+
+    def __init__(self) -> None:
+        self._lists: dict[str, _List] = {}
+
+    @property
+    def complete(self) -> dict[str, tuple[Raw, ...]]:
+        """The entries of each list that has been read to its end, by the field of a snapshot."""
+        return {KINDS[kind].where: tuple(one.entries) for kind, one in self._lists.items() if not one.next}
+
+    def add_page(self, kind: str, cursor: Raw | None, result: Raw) -> Raw | None:
+        """Take in the page that was asked for with a cursor; return the cursor of the next page, None at the end.
+
+        A page without a cursor begins its list anew; one that follows no page read before is passed over.
+
+        Raises:
+            ValueError: the list does not end, is too long, has two entries of one name, or is none; it is forgotten.
+        """
+        if cursor is None:
+            self._lists[kind] = _List()
+        elif kind not in self._lists or self._lists[kind].next != _spelling(cursor):
+            return None
+        try:
+            return self._add(kind, self._lists[kind], result)
+        except ValueError:
+            del self._lists[kind]
+            raise
+
+    def _add(self, kind: str, known: _List, result: Raw) -> Raw | None:
+        page = members(result)
+        known.entries += msgspec.json.decode(page.get(KINDS[kind].member, b"[]"), type=list[Raw])
+        known.bytes += len(result)
+        entries = sum(len(one.entries) for one in self._lists.values())
+        if entries > MAX_ENTRIES or sum(one.bytes for one in self._lists.values()) > MAX_BYTES:
+            raise ValueError(f"it lists more than {MAX_ENTRIES:,} entries, or {MAX_BYTES >> 20} MB")
+        cursor = next_cursor(page)
+        if cursor is None:
+            _check_entries(kind, known.entries)
+            known.next = b""
+            return None
+        known.next = _spelling(cursor)
+        if known.next in known.cursors or len(known.cursors) >= MAX_PAGES:
+            raise ValueError(f"its {KINDS[kind].method} does not end: it gives the same cursor again, or too many")
+        known.cursors.add(known.next)
+        return cursor
+
+
+def _spelling(cursor: Raw) -> bytes:
+    """Return bytes that are equal for equal cursors: a client may write one otherwise than the server."""
+    try:
+        return comparable(msgspec.json.decode(cursor))
+    except (ValueError, RecursionError):
+        return bytes(cursor)

@@ -95,8 +95,15 @@ class MessageReader:
         return self._watch.listed
 
     def snapshot(self) -> Snapshot:
-        """Return what the server said about itself."""
-        return self._watch.snapshot()
+        """Return what the server said about itself.
+
+        Raises:
+            LinkError: one of its lists cannot be used.
+        """
+        try:
+            return self._watch.snapshot()
+        except ValueError as error:
+            raise LinkError(f"the server of {self._folder} cannot be listed: {error}") from None
 
     def message(self, entry: RecordedMessage) -> msgspec.Raw:
         """Return the message of a entry.

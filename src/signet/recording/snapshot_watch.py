@@ -7,9 +7,10 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.kernel.protocol import SERVER_INFO_KEY, VERSION_KEY
+from signet.kernel.protocol import VERSION_KEY
 from signet.kernel.wire import MessageHead
-from signet.mcp.snapshot import KINDS, LISTS, Snapshot
+from signet.mcp.messages import text_of
+from signet.mcp.snapshot import KINDS, LISTS, ListReader, Snapshot, introduced
 from signet.system.canonical_json import comparable
 
 from .requests import Direction, Id, id_of, meta_of, params_of
@@ -25,7 +26,7 @@ MAX_OPEN: Final = 10_000
 class _Asked(msgspec.Struct, frozen=True, gc=False):
     method: str
     version: str
-    is_next_page: bool
+    cursor: msgspec.Raw | None
 
 
 class SnapshotWatch:
@@ -33,12 +34,12 @@ class SnapshotWatch:
 
     def __init__(self) -> None:
         self.eras: set[str] = set()
-        self._version = ""
-        self._server_info = EMPTY
-        self._capabilities = EMPTY
-        self._instructions = ""
-        self._listed: dict[str, tuple[msgspec.Raw, ...]] = {}
-        self._pages: dict[tuple[int, str], list[msgspec.Raw]] = {}
+        self._said = Snapshot(era="", version="", server_info=EMPTY, capabilities=EMPTY)
+        """What the server said, as far as it is known."""
+        self._listed: set[str] = set()
+        self._refused: dict[str, str] = {}
+        """Why a list that came last cannot be used."""
+        self._readers: dict[int, ListReader] = {}
         self._asked: dict[tuple[int, Id], _Asked] = {}
 
     @property
@@ -49,7 +50,7 @@ class SnapshotWatch:
     @property
     def version(self) -> str:
         """The protocol revision that was spoken last; empty before a greeting or a list."""
-        return self._version
+        return self._said.version
 
     def is_definition(self, connection: int, direction: Direction, head: MessageHead) -> bool:
         """Return whether a message is what the server says about itself; the content of resources is not."""
@@ -65,57 +66,58 @@ class SnapshotWatch:
         if direction == "to_server" and (head.method in LISTS or head.method in GREETINGS):
             params = params_of(head)
             version = str(meta_of(params).get(VERSION_KEY, ""))
+            cursor = params.get("cursor")
+            asked_for = None if cursor is None else msgspec.Raw(comparable(cursor))
             if len(self._asked) < MAX_OPEN:
-                self._asked[connection, number] = _Asked(str(head.method), version, params.get("cursor") is not None)
+                self._asked[connection, number] = _Asked(str(head.method), version, asked_for)
         elif direction == "to_client" and not head.method:
             asked = self._asked.pop((connection, number), None)
             if asked is not None and isinstance(head.result, msgspec.Raw):
-                self._learn(connection, asked, msgspec.json.decode(head.result, type=dict[str, msgspec.Raw]))
+                self._learn(connection, asked, head.result)
 
     def forget(self, connection: int) -> None:
         """Drop what is unfinished on a connection that has ended."""
         self._asked = {key: asked for key, asked in self._asked.items() if key[0] != connection}
-        self._pages = {key: page for key, page in self._pages.items() if key[0] != connection}
+        self._readers.pop(connection, None)
 
     def snapshot(self) -> Snapshot:
-        """Return what the server has said so far."""
-        return Snapshot(
-            era="modern" if "modern" in self.eras else "handshake",
-            version=self._version,
-            server_info=self._server_info,
-            capabilities=self._capabilities,
-            instructions=self._instructions,
-            **self._listed,
-        )
+        """Return what the server has said so far; raise ValueError if one of its lists cannot be used."""
+        for why in self._refused.values():
+            raise ValueError(why)
+        return msgspec.structs.replace(self._said, era="modern" if "modern" in self.eras else "handshake")
 
-    def _learn(self, connection: int, asked: _Asked, result: dict[str, msgspec.Raw]) -> None:
+    def _learn(self, connection: int, asked: _Asked, result: msgspec.Raw) -> None:
         if asked.method in GREETINGS:
-            self._greet(asked.method, result)
+            self._greet(
+                msgspec.json.decode(result, type=dict[str, msgspec.Raw]), is_modern=asked.method != "initialize"
+            )
             return
         if asked.version:
             self.eras.add("modern")
-            self._version = asked.version
-        kind = KINDS[LISTS[asked.method]]
-        place = connection, kind.where
-        pages = self._pages.setdefault(place, [])
-        if not asked.is_next_page:
-            pages.clear()
-        pages += msgspec.json.decode(result.get(kind.member, b"[]"), type=list[msgspec.Raw])
-        if msgspec.json.decode(result.get("nextCursor", b"null")) is None:
-            self._listed[kind.where] = tuple(self._pages.pop(place))
-
-    def _greet(self, method: str, result: dict[str, msgspec.Raw]) -> None:
-        self._capabilities = result.get("capabilities", EMPTY)
-        self._instructions = str(msgspec.json.decode(result.get("instructions", b'""')) or "")
-        if method == "initialize":
-            self.eras.add("handshake")
-            self._version = str(msgspec.json.decode(result.get("protocolVersion", b'""')))
-            self._server_info = result.get("serverInfo", EMPTY)
+            self._said = msgspec.structs.replace(self._said, version=asked.version)
+        kind = LISTS[asked.method]
+        where = KINDS[kind].where
+        reader = self._readers.setdefault(connection, ListReader())
+        try:
+            reader.add_page(kind, asked.cursor, result)
+        except ValueError as error:
+            self._refused[where] = str(error)
+            if isinstance(error, msgspec.MsgspecError):
+                raise
             return
-        self.eras.add("modern")
-        self._version = max(msgspec.json.decode(result.get("supportedVersions", b"[]"), type=list[str]), default="")
-        meta = msgspec.json.decode(result.get("_meta", b"{}"), type=dict[str, msgspec.Raw])
-        self._server_info = meta.get(SERVER_INFO_KEY, EMPTY)
+        listed = reader.complete.get(where)
+        if listed is not None:
+            self._refused.pop(where, None)
+            self._listed.add(where)
+            self._said = msgspec.structs.replace(self._said, **{where: listed})
+
+    def _greet(self, hello: dict[str, msgspec.Raw], *, is_modern: bool) -> None:
+        self.eras.add("modern" if is_modern else "handshake")
+        version = text_of(hello.get("protocolVersion"))
+        if is_modern:
+            version = max(msgspec.json.decode(hello.get("supportedVersions", b"[]"), type=list[str]), default="")
+        lists = {one.where: getattr(self._said, one.where) for one in KINDS.values()}
+        self._said = msgspec.structs.replace(introduced(hello, version, modern=is_modern), **lists)
 
 
 def digest_of(snapshot: Snapshot) -> str:

@@ -17,8 +17,10 @@ from msgspec import Raw
 
 from signet.kernel.errors import INVALID_PARAMS, METHOD_NOT_FOUND, rate_limited
 from signet.kernel.wire import encode
+from signet.mcp.lists import page_params
 from signet.mcp.messages import error_object, members, text_of, value_of
 from signet.mcp.session import Answer
+from signet.mcp.snapshot import next_cursor
 from signet.system.shares import Shares
 
 __all__ = ["Tasks", "task_named"]
@@ -119,10 +121,10 @@ class Tasks:
         now_s = self._now()
         wanted = {name for name in self._of.get(holder, ()) if self._tasks[name].ends_s > now_s}
         found: list[Raw] = []
-        params = Raw(b"{}")
+        cursor: Raw | None = None
         async with asyncio.timeout(LIST_S):
             for _ in range(MAX_PAGES if wanted else 0):
-                answer = await ask(params)
+                answer = await ask(page_params(cursor))
                 if answer.result is None:
                     return answer
                 parts = members(answer.result)
@@ -132,10 +134,9 @@ class Tasks:
                         wanted.discard(name)
                         self.noted(one)
                         found.append(one)
-                cursor = bytes(parts.get("nextCursor", b"null"))
-                if not wanted or cursor in {b"null", b'""'}:
+                cursor = next_cursor(parts)
+                if not wanted or cursor is None:
                     break
-                params = Raw(b'{"cursor":' + cursor + b"}")
         return Answer(Raw(encode({"tasks": found})))
 
     def forget(self, holder: str) -> None:

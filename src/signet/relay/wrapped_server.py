@@ -18,10 +18,10 @@ from signet.kernel.relay import RpcRequest, ServerState
 from signet.kernel.tools import Context
 from signet.kernel.wire import encode
 from signet.mcp.link import Link, LinkError
-from signet.mcp.lists import check_page, introduction_of, take_snapshot
+from signet.mcp.lists import take_snapshot
 from signet.mcp.negotiation import CALLERS, Introduction, introduce
 from signet.mcp.session import Answer, ClientSession, Hooks, LostError, PendingRequest
-from signet.mcp.snapshot import Snapshot
+from signet.mcp.snapshot import Snapshot, check_page, introduced
 from signet.settings.server_spec import ServerSpec
 from signet.system.places import FairTurns
 
@@ -399,7 +399,7 @@ class WrappedServer:
 
     def introduced(self, dialogue: ClientSession) -> Snapshot:
         """Return how a running instance introduced itself, without its lists."""
-        return introduction_of(dialogue)
+        return introduced(dialogue.hello, dialogue.version, modern=dialogue.modern)
 
     def runner(self, name: str, annotations: Mapping[str, bool], schema: Raw) -> Callable[[Any, Any], Any]:
         """Return what calls a tool."""

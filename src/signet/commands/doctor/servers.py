@@ -48,7 +48,7 @@ def read_server(spec: ServerSpec, timeout_s: float) -> Snapshot:
     try:
         recorded = MessageReader(spec.tape, spec.name)
         recorded.load()
+        recorded.close()
+        return recorded.snapshot()
     except LinkError as error:
         raise SnapshotError(str(error)) from None
-    recorded.close()
-    return recorded.snapshot()
