@@ -14,7 +14,6 @@ import pytest
 from commands_in_process import signet_here
 from journal.test_reading import journal, record
 from processes import PATIENCE_S, SIGNET, clean_env, serving
-from signet.commands.journal.top import percentile
 from terminals import run_on_terminal
 
 DOORS = {"http rest": 6, "http mcp": 3}
@@ -144,12 +143,6 @@ def test_top_shows_the_calls_of_the_last_minute_by_tool_and_door(tmp_path: Path)
         ["alice", "1"],
         ["10.0.0.1", "1"],
     ]
-
-
-@pytest.mark.parametrize(("share", "value"), [(0.5, 50), (0.95, 95), (0.99, 99), (1.0, 100)])
-def test_a_percentile_is_a_value_that_was_measured(share: float, value: float) -> None:
-    assert percentile([float(number) for number in range(1, 101)], share) == value
-    assert percentile([7.0], share) == 7.0
 
 
 def test_the_folder_of_the_environment_is_read(served: Path, tmp_path: Path) -> None:

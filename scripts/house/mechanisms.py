@@ -33,7 +33,10 @@ NAMES: Final = {
 A_TABLE: Final = 3
 HEAD: Final = {"jsonrpc", "id", "method", "params", "result", "error"}
 LABELS: Final = re.compile(r"(?:cassette|tape|recording)\.json")
-FIGURES: Final = re.compile(r".*(?:Counter|Counts|Gauge|Histogram|Tally|Figures?|Totals|Metrics?)")
+FIGURES: Final = re.compile(r".*(?:Counters?|Counts|Gauges?|Histograms?|Tally|Tallies|Figures?|Totals|Metrics?)")
+"""Names of classes that count; a frozen struct shows figures, and cannot count."""
+RANKS: Final = re.compile(r".*(?:quantile|percentile|histogram).*")
+"""Names of functions that rank the values that were counted."""
 SETTINGS: Final = re.compile(r".*settings?(?:_.*)?|configuration|config")
 SHOWS_SETTINGS: Final = "signet.commands.config"
 """The command `signet config`: it prints what the room of settings says."""
@@ -138,8 +141,19 @@ def labels_recordings(module: Module) -> bool:
 
 
 def counts_figures(module: Module) -> bool:
-    """Tell whether a module has classes of figures."""
-    return any(isinstance(node, ast.ClassDef) and FIGURES.fullmatch(node.name) for node in nodes_in(module.tree))
+    """Tell whether a module has classes of figures, or functions that rank them."""
+    for node in nodes_in(module.tree):
+        if isinstance(node, ast.ClassDef) and FIGURES.fullmatch(node.name) and not _is_frozen(node):
+            return True
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and RANKS.fullmatch(node.name):
+            return True
+    return False
+
+
+def _is_frozen(node: ast.ClassDef) -> bool:
+    """Tell whether a class is a struct whose fields cannot be changed."""
+    frozen = [one.value for one in node.keywords if one.arg == "frozen"]
+    return any(isinstance(value, ast.Constant) and value.value is True for value in frozen)
 
 
 def makes_settings(module: Module) -> bool:

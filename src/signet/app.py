@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from signet.operations.store.redis_store import RedisStore
     from signet.operations.telemetry.telemetry import Telemetry
     from signet.relay.relay import ServerRelay
+    from signet.system.figures.registry import Registry
     from signet.transports.guard import Guard
     from signet.transports.web_app import App
 
@@ -133,21 +134,21 @@ def build_server(
     whole_text: bool = False,
     empty_lists: Mapping[str, bytes] = NO_LISTS,
     on_drift: Callable[[str], None] | None = None,
-    is_watched: bool = False,
+    figures: Registry | None = None,
 ) -> Server:
     """Return a server for settings that are resolved, with a variant of each tool.
 
-    `whole_text` and `empty_lists` are those of `Server`; `on_drift` is that of `open_toolbox`; a server is watched if a
-    console will listen to its events. Raises UsageError where the settings name a thing that cannot be used.
+    `whole_text` and `empty_lists` are those of `Server`; `on_drift` is that of `open_toolbox`; a console that will
+    listen to its events reads the `figures`. Raises UsageError where the settings name a thing that cannot be used.
     """
     log = open_log(settings, name)
     enabled, variant = settings.enabled(), _watched(log, variant) if settings.dev else variant
     toolbox, registry = _open_tools(settings, log, enabled, variant, on_drift or _on_drift(settings, log))
     events = _log_listeners(log)
-    telemetry, store = _open_telemetry(settings, log, registry, events), _open_store(settings, log)
-    run = open_run(settings, log, store, events.visit if is_watched or events.upstream_response else None)
+    telemetry, store = _open_telemetry(settings, log, registry, events, figures), _open_store(settings, log)
+    run = open_run(settings, log, store, events.visit if figures is not None or events.upstream_response else None)
     runtimes = list(map(run.runtime, enabled))
-    journal = open_journal(settings, log, run, events, is_watched=is_watched)
+    journal = open_journal(settings, log, run, events, is_watched=figures is not None)
     pipeline = Pipeline(
         toolbox,
         registry,
@@ -184,12 +185,14 @@ def _by_slug(runtimes: list[ToolsetRuntime], toolbox: Toolbox) -> dict[str, Tool
     return {tool.slug: runtime for runtime, tools in zip(runtimes, toolbox.groups, strict=True) for tool in tools}
 
 
-def _open_telemetry(settings: Settings, log: Log, registry: SchemaRegistry, events: Events) -> Telemetry | None:
-    if not settings.metrics_dir and not os.environ.get(COLLECTOR):
+def _open_telemetry(
+    settings: Settings, log: Log, registry: SchemaRegistry, events: Events, figures: Registry | None
+) -> Telemetry | None:
+    if figures is None and not settings.metrics_dir and not os.environ.get(COLLECTOR):
         return None
     from signet.team.telemetry import open_telemetry
 
-    return open_telemetry(settings, log, registry, events)
+    return open_telemetry(settings, log, registry, events, figures)
 
 
 def _open_store(settings: Settings, log: Log) -> RedisStore | None:
@@ -278,8 +281,9 @@ def build_app(settings: Settings, server: Server | None = None) -> App:
 
     # A server that is there already has no console: nothing made records of its calls.
     has_console = server is None and settings.console
+    figures = _open_figures(settings) if has_console else None
     is_own = server is None
-    server = server or build_server(settings, is_watched=has_console)
+    server = server or build_server(settings, figures=figures)
     hosts = LOOPBACK | settings.host_names()
     if not settings.host.startswith(UNIX_PREFIX):
         hosts |= {settings.host.lower()}
@@ -297,7 +301,8 @@ def build_app(settings: Settings, server: Server | None = None) -> App:
     events = server.events if is_own else replace(server.events)
     events.add(exchange_listeners(settings, open_log(settings), server.pipeline.registry))
     events.add(_refusal_listener(settings))
-    console = _open_console(settings, server, guard, root=str(public_url or "")) if has_console else None
+    root = str(public_url or "")
+    console = _open_console(settings, server, guard, figures, root=root) if figures is not None else None
     app = partial(App, server, guard, about, legacy, events=events, pages=pages, prefix=prefix, console=console)
     return app(proxies=open_proxies(settings), open_pages=open_pages(settings))
 
@@ -312,10 +317,16 @@ def _about(server: Server) -> dict[str, Any]:
     }
 
 
-def _open_console(settings: Settings, server: Server, guard: Guard, *, root: str) -> Console:
+def _open_figures(settings: Settings) -> Registry:
+    from signet.team.telemetry import open_figures
+
+    return open_figures(settings, open_log(settings))
+
+
+def _open_console(settings: Settings, server: Server, guard: Guard, figures: Registry, *, root: str) -> Console:
     from signet.console.console import open_console
 
-    return open_console(settings, server, root=root, authenticator=guard.authenticator)
+    return open_console(settings, server, figures=figures, root=root, authenticator=guard.authenticator)
 
 
 def open_journal(

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import random
 from collections.abc import Iterable, Sequence
 
 import msgspec
 import pytest
 
-from signet.console.figures import CALLS, OTHERS, REFUSALS, HourFigures, Tally, Thing, tallies_of
+from signet.console.health import tallies_of
 from signet.console.health_summary import summarise
-from signet.console.histogram import bucket_of, quantiles_ms
-from signet.console.processes import Exchange, ProcessState
+from signet.console.processes import ProcessExchange, ProcessState
 from signet.console.spool import Spool
 from signet.console.upstreams import UpstreamNow
 from signet.journal.record import JournalEntry
@@ -20,6 +18,8 @@ from signet.kernel.errors import Code, Fault
 from signet.kernel.outcome import Call, Door
 from signet.kernel.tools import NULL_CONTEXT
 from signet.kernel.upstream import CacheState
+from signet.system.figures.families import HOUR_CALLS, HOUR_REFUSALS
+from signet.system.figures.hour import HourFigures
 from signet.toolsets.oj.tools import TOOLS
 
 START_S = 1_800_000_000.0
@@ -51,6 +51,8 @@ class Clock:
 class ListSpool(Spool):
     """What several processes tell each other, in lists."""
 
+    is_shared = True
+
     def __init__(self, lines: list[tuple[object, str, bytes]]) -> None:
         self.lines = lines
         self.read = 0
@@ -68,39 +70,13 @@ def state(pid: int = 0, **more: object) -> ProcessState:
     return ProcessState(pid or os.getpid(), START_S, **values)
 
 
-@pytest.mark.parametrize("spread", [0.3, 1.0, 2.5])
-def test_a_quantile_is_within_five_percent_of_the_duration_that_it_stands_for(spread: float) -> None:
-    chance = random.Random(7)
-    durations = sorted(min(chance.lognormvariate(-6, spread), 3000.0) for _ in range(5000))
-    counts: dict[int, int] = {}
-    for one in durations:
-        counts[bucket_of(one)] = counts.get(bucket_of(one), 0) + 1
-
-    found = quantiles_ms(counts, (0.5, 0.95, 0.99))
-
-    truth = [durations[rank - 1] * 1000 for rank in (2500, 4750, 4950)]
-    assert found == [pytest.approx(one, rel=0.05) for one in truth]
-
-
-@pytest.mark.parametrize("took_s", [0.0, 1e-9, 0.000_02, 0.001, 1.0, 49.9, 3599.0])
-def test_one_duration_is_all_its_quantiles(took_s: float) -> None:
-    found = quantiles_ms({bucket_of(took_s): 1}, (0.5, 0.99))
-
-    assert found[0] == found[1] == pytest.approx(took_s * 1000, rel=0.05, abs=0.001)
-
-
-def test_what_takes_days_and_what_never_happened_have_figures_too() -> None:
-    assert quantiles_ms({bucket_of(1e9): 3}, (0.5,))[0] >= 3_600_000
-    assert quantiles_ms({}, (0.5, 0.95)) == [None, None]
-
-
 def test_a_batch_is_counted_by_tool_door_code_and_slice() -> None:
     figures = HourFigures(clock=Clock())
     rows = [entry(0.010), entry(0.010, fault=NOT_THERE), entry(0.020, door=DOORS[1]), entry(0.030, tool=None)]
 
     figures.add(tallies_of(batch(*rows)))
 
-    found = {(thing.name, thing.place): (one.count, one.faults) for thing, one in figures.totals().items()}
+    found = {labels: (one.count, one.faults) for labels, one in figures.totals(HOUR_CALLS).items()}
     name = TOOLS[0].name
     assert found == {
         (name, "http mcp"): (2, {"NOT_FOUND/NOT_FOUND": 1}),
@@ -119,12 +95,15 @@ def test_what_is_older_than_an_hour_is_gone_and_what_is_younger_is_there() -> No
     for minutes in (0, 30, 59, 61):
         clock.now_s = START_S + 60 * minutes
         counts.append(
-            (sum(tally.count for tally in figures.totals().values()), sum(t.count for _, t in figures.minutes()))
+            (
+                sum(tally.count for tally in figures.totals(HOUR_CALLS).values()),
+                sum(t.count for _, t in figures.minutes()),
+            )
         )
     figures.add(tallies_of(batch(entry(0.01, at_s=START_S))))
 
     assert counts == [(1, 1), (1, 1), (1, 1), (0, 0)]
-    assert figures.totals() == {}
+    assert figures.totals(HOUR_CALLS) == {}
     assert (figures._slices, figures._minutes, figures._totals) == ({}, {}, {})
 
 
@@ -136,7 +115,7 @@ def test_a_server_that_nobody_looks_at_forgets_all_the_same() -> None:
         clock.now_s = START_S + 60 * minute
         figures.add(tallies_of(batch(entry(0.01, at_s=clock.now_s))))
 
-    [total] = figures.totals().values()
+    [total] = figures.totals(HOUR_CALLS).values()
     assert total.count == sum(tally.count for _, tally in figures.minutes()) == 60
     assert len(figures._minutes) <= 60
     assert len(figures._slices) <= 360
@@ -159,19 +138,10 @@ def test_after_a_clock_was_set_back_only_what_happened_since_is_shown_and_nothin
     clock.now_s -= 7200
     figures.add(tallies_of(batch(*[entry(0.01, at_s=clock()) for _ in range(5)])))
 
-    assert [tally.count for tally in figures.totals().values()] == [5]
+    assert [tally.count for tally in figures.totals(HOUR_CALLS).values()] == [5]
     clock.now_s += 7200
-    assert [tally.count for tally in figures.totals().values()] == []
+    assert [tally.count for tally in figures.totals(HOUR_CALLS).values()] == []
     assert sum(tally.count for _, tally in figures.minutes()) == 0
-
-
-def test_a_fault_that_is_not_told_apart_keeps_its_code() -> None:
-    tally = Tally()
-    for at in range(100):
-        tally.add(Tally({1: 1}, {f"INTERNAL_ERROR/NAME_{at}": 1}))
-
-    assert tally.faults["INTERNAL_ERROR/…"] == 60
-    assert {fault.partition("/")[0] for fault in tally.faults} == {"INTERNAL_ERROR"}
 
 
 def test_any_number_of_names_takes_bounded_memory_and_loses_no_count() -> None:
@@ -185,14 +155,13 @@ def test_any_number_of_names_takes_bounded_memory_and_loses_no_count() -> None:
         )
     )
     for at in range(number):
-        figures.note(REFUSALS, f"reason {at}", "400")
+        figures.note(HOUR_REFUSALS, (f"reason {at}", "400"))
 
-    totals = figures.totals()
-    calls = {thing: tally for thing, tally in totals.items() if thing.kind == CALLS}
+    calls, refusals = figures.totals(HOUR_CALLS), figures.totals(HOUR_REFUSALS)
     assert len(calls) <= 501
     assert sum(tally.count for tally in calls.values()) == sum(tally.failed for tally in calls.values()) == number
-    assert sum(thing.kind == REFUSALS for thing in totals) <= 51
-    assert totals[Thing(REFUSALS, OTHERS, OTHERS)].count == number - 50
+    assert len(refusals) <= 51
+    assert refusals["…", "…"].count == number - 50
     assert max(len(tally.faults) for _, tally in figures.minutes()) <= 41
 
 
@@ -213,7 +182,7 @@ def test_the_answer_for_a_hundred_tools_is_short() -> None:
 def test_processes_add_up_and_each_tells_its_own_state() -> None:
     lines: list[tuple[object, str, bytes]] = []
     clock = Clock()
-    figures = [HourFigures(keeps_unsent=True, clock=clock) for _ in range(2)]
+    figures = [HourFigures(clock=clock) for _ in range(2)]
     cached = UpstreamNow("oj", "http://oj.example", "200", START_S, "open", 3, (CacheState("responses", 2, 1, 1),))
     present = [
         state(os.getpid(), in_flight=1, written=2, upstreams=[cached]),
@@ -225,7 +194,7 @@ def test_processes_add_up_and_each_tells_its_own_state() -> None:
             upstreams=[msgspec.structs.replace(cached, breaker="closed")],
         ),
     ]
-    exchanges = [Exchange(ListSpool(lines), figures[at], lambda at=at: present[at]) for at in range(2)]
+    exchanges = [ProcessExchange(ListSpool(lines), figures[at], lambda at=at: present[at]) for at in range(2)]
     figures[0].add(tallies_of(batch(entry(0.010), entry(0.010, fault=NOT_THERE))))
     figures[1].add(tallies_of(batch(entry(0.010), entry(0.020, door=DOORS[1]))))
 
@@ -255,45 +224,43 @@ def test_a_process_that_has_ended_leaves_its_figures_and_not_its_state() -> None
     clock = Clock()
     child = os.spawnlp(os.P_NOWAIT, "true", "true")
     os.waitpid(child, 0)
-    gone = HourFigures(keeps_unsent=True, clock=clock)
+    gone = HourFigures(clock=clock)
+    ended = ProcessExchange(ListSpool(lines), gone, lambda: state(child))
     gone.add(tallies_of(batch(entry(0.010))))
-    Exchange(ListSpool(lines), gone, lambda: state(child)).exchange()
-    figures = HourFigures(keeps_unsent=True, clock=clock)
-    exchange = Exchange(ListSpool(lines), figures, state)
+    ended.exchange()
+    figures = HourFigures(clock=clock)
+    exchange = ProcessExchange(ListSpool(lines), figures, state)
 
     exchange.exchange()
 
     assert exchange.others() == []
-    assert sum(tally.count for tally in figures.totals().values()) == 1
+    assert sum(tally.count for tally in figures.totals(HOUR_CALLS).values()) == 1
+
+
+def test_one_process_alone_keeps_nothing_for_others() -> None:
+    figures = HourFigures(clock=Clock())
+    ProcessExchange(Spool(), figures, state)
+
+    figures.add(tallies_of(batch(entry(0.010))))
+
+    assert figures.take_unsent() == {}
+
+
+@pytest.mark.parametrize("key", [["signet.hour.calls", ["a", "b", "c"]], ["signet.hour.others", ["a", "b"]]])
+def test_a_figure_of_another_version_is_passed_over(key: list[object]) -> None:
+    told = {"state": state(), "tallies": [[int(START_S) // 10, key, {"times": {"1": 1}, "faults": {}}]]}
+    lines: list[tuple[object, str, bytes]] = [(None, "health", msgspec.json.encode(told))]
+    figures = HourFigures(clock=Clock())
+
+    ProcessExchange(ListSpool(lines), figures, state).exchange()
+
+    assert summarise(figures, [state()], [], keeps_journal=True).total.calls == 0
 
 
 def test_a_line_that_is_not_understood_is_passed_over() -> None:
     lines: list[tuple[object, str, bytes]] = [(None, "health", b"{}"), (None, "health", b"\xff")]
-    figures = HourFigures(keeps_unsent=True, clock=Clock())
+    figures = HourFigures(clock=Clock())
 
-    Exchange(ListSpool(lines), figures, state).exchange()
+    ProcessExchange(ListSpool(lines), figures, state).exchange()
 
-    assert figures.totals() == {}
-
-
-def test_tallies_add_up() -> None:
-    tally = Tally({1: 2}, {"a": 1})
-
-    tally.add(Tally({1: 1, 3: 1}, {"a": 1, "b": 1}))
-
-    assert tally == Tally({1: 3, 3: 1}, {"a": 2, "b": 1})
-
-
-def test_what_was_added_can_be_taken_away_even_where_it_is_not_told_apart() -> None:
-    tally, added = Tally(), [Tally({1: 2}, {f"fault {at}": 2}) for at in range(60)]
-    for one in added:
-        tally.add(one)
-    names = len(tally.faults)
-
-    for one in added[:-1]:
-        tally.take(one)
-
-    assert names == 41
-    assert (tally.count, tally.failed) == (2, 2)
-    tally.take(added[-1])
-    assert tally == Tally()
+    assert figures.totals(HOUR_CALLS) == {}

@@ -8,13 +8,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from signet.console.figures import HourFigures
 from signet.console.upstreams import UpstreamNow, UpstreamWatch
 from signet.kernel.errors import Code, Fault
 from signet.kernel.events import Events
 from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import CacheState, UpstreamRequest, UpstreamResponse, UpstreamState, states_of
 from signet.kernel.waiting import Waiting
+from signet.system.figures.families import HOUR_UPSTREAMS
+from signet.system.figures.hour import HourFigures
 from signet.toolsets.boj import BojSettings
 from signet.toolsets.boj_explore.upstream import IndexUpstream, index_request
 from signet.toolsets.oj.statement_cache import StatementCache
@@ -118,7 +119,7 @@ def test_requests_are_counted_by_upstream_with_their_failures() -> None:
     for code in ("200", "200", "304", "404", "503", "timeout", "failed", "cancelled"):
         events.visit("named", "GET", "http://service.example").end(code)
 
-    [tally] = figures.totals().values()
+    [tally] = figures.totals(HOUR_UPSTREAMS).values()
     [now] = watch.now()
     assert unasked == [UpstreamNow("named", "http://service.example")]
     assert (tally.count, tally.faults) == (7, {"404": 1, "503": 1, "timeout": 1, "failed": 1})

@@ -31,6 +31,7 @@ from signet.kernel.caller import Caller, Principal
 from signet.kernel.errors import Code, Fault
 from signet.kernel.wire import Headers
 from signet.settings.model import Settings
+from signet.system.figures.registry import Registry
 from signet.transports.messages import Request
 
 ASKED = Request("POST", "/-/journal/stream", Headers(("authorization",), ("Bearer the-token",)))
@@ -310,7 +311,7 @@ def batch_of(calls: int) -> list[Any]:
     batches: list[Any] = []
 
     async def make() -> None:
-        server = build_server(Settings.read({}, {"toolsets": "plantuml", "journal": False}), is_watched=True)
+        server = build_server(Settings.read({}, {"toolsets": "plantuml", "journal": False}), figures=Registry())
         server.events.records = batches.extend
         for _ in range(calls):
             await walk(server, "encodePlantUML", {"plantumlCode": DIAGRAM})

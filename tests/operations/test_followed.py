@@ -12,8 +12,8 @@ from signet.kernel.outcome import Call, Pending
 from signet.kernel.tools import NULL_CONTEXT
 from signet.kernel.wire import Reply
 from signet.operations.telemetry.followed import FollowedOperations
-from signet.operations.telemetry.registry import Registry
 from signet.operations.telemetry.telemetry import Telemetry
+from signet.system.figures.registry import Registry
 
 CALL = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"fine","arguments":{"n":1}}}'
 

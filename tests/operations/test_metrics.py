@@ -20,9 +20,9 @@ from door_calls import invocation, modern_headers, rpc
 from otlp_collector import TOOLS
 from processes import PATIENCE_S, Server, run, serving
 from signet.operations.telemetry.exposition import exposition
-from signet.operations.telemetry.families import BY_NAME
-from signet.operations.telemetry.folder import MAX_ENDED, MetricsFolder
-from signet.operations.telemetry.registry import MAX_CELLS, Registry
+from signet.system.figures.families import BY_NAME
+from signet.system.figures.folder import MAX_ENDED, MetricsFolder
+from signet.system.figures.registry import MAX_CELLS, Registry
 from upstream_harness import http_answer, listening
 
 CALL = rpc("tools/call", {"name": "encodePlantUML", "arguments": {"plantumlCode": "A"}})
@@ -167,7 +167,9 @@ def test_requests_to_upstreams_and_records_of_the_journal_are_counted(tmp_path: 
     ):
         assert server.post("/api/tools/look_up", {"word": CANARY}).status == 200
         found = wait_for(server, "signet_journal_records_total", 1)
+        shown = server.ask("GET", "/-/health", headers={"accept": "application/json"}).json()
 
+    assert shown["recordsWritten"] == 1, "the console reads the same figure"
     assert value(found, "signet_upstream_request_duration_seconds_count", upstream="words", code="200") == 1
     assert value(found, "signet_journal_lag_seconds") == 0
 

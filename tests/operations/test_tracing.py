@@ -19,8 +19,8 @@ from otlp_collector import TOOLS, Collector, Span, collecting
 from processes import BIN, PATIENCE_S, Server, clean_env, piping, serving
 from signet.app import SCHEMA_ROOT
 from signet.kernel.schemas import SchemaRegistry
-from signet.operations.telemetry.registry import Registry
 from signet.operations.telemetry.tracing import Tracing
+from signet.system.figures.registry import Registry
 from upstream_harness import Listener, http_answer, listening
 
 CANARY = "canary-91be"

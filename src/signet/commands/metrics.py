@@ -36,7 +36,7 @@ def metrics_port(settings: Settings) -> Iterator[tuple[Settings, Beside | None]]
             raise UsageError("--metrics-host (SIGNET_METRICS_HOST) needs --metrics-port: write both, or neither")
         yield settings, None
         return
-    from signet.operations.telemetry.folder import MetricsFolder
+    from signet.system.figures.folder import MetricsFolder
 
     listener = _listen(settings.metrics_host, settings.metrics_port)
     folder = MetricsFolder.create()
@@ -72,7 +72,7 @@ def _url(host: str, listener: socket) -> str:
 def _open_app(settings: Settings) -> MetricsApp:
     """Return the application of the port; each process can show the figures of all."""
     from signet.operations.telemetry.exposition import CONTENT_TYPE, exposition
-    from signet.operations.telemetry.folder import MetricsFolder
+    from signet.system.figures.folder import MetricsFolder
     from signet.transports.guard import LOOPBACK
     from signet.transports.metrics_app import MetricsApp
 

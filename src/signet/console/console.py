@@ -9,6 +9,7 @@ from signet.kernel.caller import Authenticator
 from signet.kernel.errors import Code, Fault
 from signet.kernel.server import Server
 from signet.settings.model import Settings
+from signet.system.figures.registry import Registry
 from signet.system.text import cut
 from signet.transports.guard import Access
 from signet.transports.routes import Route
@@ -59,9 +60,10 @@ def open_console(
     settings: Settings,
     server: Server,
     *,
+    figures: Registry,
     root: str,
     authenticator: Authenticator | None,
 ) -> Console:
     """Return the console of a server, whose views listen to its events from now on."""
     spool = SharedSpool(settings.console_dir) if settings.console_dir else Spool()
-    return Console(ConsoleContext(settings, server, spool, root, authenticator))
+    return Console(ConsoleContext(settings, server, spool, root, authenticator, figures))

@@ -13,14 +13,17 @@ import msgspec
 from signet.kernel.events import Events
 from signet.kernel.relay import ServerState
 from signet.settings.model import Settings
+from signet.system.figures.families import HOUR_CALLS, HOUR_REFUSALS, JOURNAL_LAG, JOURNAL_RECORDS
+from signet.system.figures.hour import MAX_NAME_CHARS, SLICE_S, Tallies, Tally
+from signet.system.figures.quantiles import bucket_of
 from signet.system.redaction import SecretRedactor
 from signet.upstream.origin import parse_origin
 
 from .effective import ConsoleSettings, configured_limits, configured_settings
-from .figures import REFUSALS, HourFigures, tallies_of
 from .health_summary import HealthSummary, summarise
 from .parts import ConsoleContext
-from .processes import Exchange, ProcessState
+from .processes import ProcessExchange, ProcessState
+from .trial import door_of
 from .twin import Twin, Visit
 from .upstreams import UpstreamWatch
 from .work import work
@@ -28,7 +31,7 @@ from .work import work
 if TYPE_CHECKING:
     from signet.journal.record import JournalEntry, JournalRecord
 
-__all__ = ["Health", "twins"]
+__all__ = ["Health", "tallies_of", "twins"]
 
 
 def twins(parts: ConsoleContext) -> tuple[Twin, ...]:
@@ -57,39 +60,34 @@ class Health:
 
     def __init__(self, parts: ConsoleContext) -> None:
         self._parts = parts
-        self._lag_s = 0.0
-        self._written = 0
-        self.figures = HourFigures(keeps_unsent=parts.settings.workers > 1)
-        self._upstreams = UpstreamWatch(parts.server.upstreams, _names(parts.settings), self.figures)
-        self.exchange = Exchange(parts.spool, self.figures, self.state)
+        self._hour = parts.figures.hour
+        self._records = parts.figures.counter(JOURNAL_RECORDS.exposed)
+        self._lag = parts.figures.gauge(JOURNAL_LAG.exposed)
+        self._upstreams = UpstreamWatch(parts.server.upstreams, _names(parts.settings), self._hour)
+        self.exchange = ProcessExchange(parts.spool, self._hour, self.state)
         self._limits = configured_limits(parts.settings)
         self._redactor = SecretRedactor(parts.settings.secrets())
         parts.server.events.add(
             Events(
                 records=self._on_records,
-                written=self._on_written,
                 refusal=self._on_refusal,
                 upstream_response=self._upstreams.answered,
             )
         )
 
     def _on_records(self, batch: list[tuple[JournalEntry, JournalRecord]]) -> None:
-        self.figures.add(tallies_of(batch))
-
-    def _on_written(self, records: int, lag_s: float) -> None:
-        self._written += records
-        self._lag_s = lag_s
+        self._hour.add(tallies_of(batch))
 
     def _on_refusal(self, address: str, status: int, reason: str) -> None:
         # Whoever is refused stays unnamed.
         del address
-        self.figures.note(REFUSALS, reason, str(status))
+        self._hour.note(HOUR_REFUSALS, (reason, str(status)))
 
     def state(self) -> ProcessState:
         """Return how this process stands."""
-        written = self._written if self._parts.settings.keeps_journal else 0
+        written = int(self._records.value) if self._parts.settings.keeps_journal else 0
         in_flight = self._parts.server.pipeline.in_flight
-        return ProcessState(os.getpid(), time.time(), in_flight, self._lag_s, written, self._upstreams.now())
+        return ProcessState(os.getpid(), time.time(), in_flight, self._lag.value, written, self._upstreams.now())
 
     def without_secrets(self, server: ServerState) -> ServerState:
         """Return how a wrapped server stands, without the secrets that its own words may hold."""
@@ -101,12 +99,31 @@ class Health:
         self.exchange.exchange()
         states = [self.state(), *self.exchange.others()]
         keeps_journal = self._parts.settings.keeps_journal
-        return summarise(self.figures, states, self._limits, servers, keeps_journal=keeps_journal)
+        return summarise(self._hour, states, self._limits, servers, keeps_journal=keeps_journal)
 
     @cached_property
     def settings(self) -> ConsoleSettings:
         """Return what is configured; it does not change while the process runs."""
         return configured_settings(self._parts.settings)
+
+
+def tallies_of(batch: list[tuple[JournalEntry, JournalRecord]]) -> Tallies:
+    """Return the tallies of a batch of calls; tools that are not there count as one without a name."""
+    found: dict[tuple[int, str, str], Tally] = {}
+    for entry, _ in batch:
+        tool, call = entry.tool, entry.call
+        name = tool.name if tool is not None else ""
+        key = (int(entry.ended_s) // SLICE_S, name, door_of(call.door, call.caller))
+        tally = found.get(key)
+        if tally is None:
+            tally = found[key] = Tally()
+        times, bucket = tally.times, bucket_of(entry.took_s)
+        times[bucket] = times.get(bucket, 0) + 1
+        fault = entry.fault
+        if fault is not None:
+            name = f"{fault.code.value}/{fault.name[:MAX_NAME_CHARS]}"
+            tally.faults[name] = tally.faults.get(name, 0) + 1
+    return {(number, (HOUR_CALLS.name, (name, door))): tally for (number, name, door), tally in found.items()}
 
 
 def _names(settings: Settings) -> dict[str, str]:

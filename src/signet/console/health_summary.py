@@ -7,10 +7,11 @@ from typing import Final
 
 from signet.kernel.relay import ServerState
 from signet.kernel.upstream import CacheState
+from signet.system.figures.families import HOUR_CALLS, HOUR_REFUSALS, HOUR_UPSTREAMS
+from signet.system.figures.hour import SLICE_S, HourFigures, Tally
+from signet.system.figures.quantiles import quantiles_ms
 
 from .effective import ConfiguredLimit
-from .figures import CALLS, REFUSALS, SLICE_S, UPSTREAMS, HourFigures, Tally, Thing
-from .histogram import quantiles_ms
 from .processes import ProcessState
 from .twin import Shown
 from .upstreams import UpstreamNow
@@ -140,7 +141,7 @@ class HealthSummary(Shown, frozen=True):
 
 
 def summarise(
-    figures: HourFigures,
+    hour: HourFigures,
     states: Sequence[ProcessState],
     limits: list[ConfiguredLimit],
     servers: Sequence[ServerState] = (),
@@ -148,23 +149,21 @@ def summarise(
     keeps_journal: bool,
 ) -> HealthSummary:
     """Return the summary of the figures and of the processes, of which the first answers."""
-    totals = figures.totals()
-    calls = {thing: tally for thing, tally in totals.items() if thing.kind == CALLS}
+    calls = hour.totals(HOUR_CALLS)
     total = Tally()
     for tally in calls.values():
         total.add(tally)
     return HealthSummary(
         at_ms=int(states[0].at_s * 1000),
         total=CallFigures(total.count, total.failed, *quantiles_ms(total.times, SHARES)),
-        rows=[_row(thing, tally) for thing, tally in sorted(calls.items(), key=_most_first)],
+        rows=[_row(labels, tally) for labels, tally in sorted(calls.items(), key=_most_first)],
         faults=_faults(total),
-        minutes=_minutes(figures),
+        minutes=_minutes(hour),
         refusals=[
-            RefusalRow(int(thing.place) if thing.place.isdecimal() else 0, thing.name, tally.count)
-            for thing, tally in sorted(totals.items(), key=_most_first)
-            if thing.kind == REFUSALS
+            RefusalRow(int(status) if status.isdecimal() else 0, reason, tally.count)
+            for (reason, status), tally in sorted(hour.totals(HOUR_REFUSALS).items(), key=_most_first)
         ],
-        upstreams=_upstreams(totals, [one for state in states for one in state.upstreams]),
+        upstreams=_upstreams(hour.totals(HOUR_UPSTREAMS), [one for state in states for one in state.upstreams]),
         servers=[*servers],
         limits=limits,
         in_flight=sum(state.in_flight for state in states),
@@ -178,14 +177,15 @@ def summarise(
     )
 
 
-def _most_first(item: tuple[Thing, Tally]) -> tuple[int, Thing]:
-    thing, tally = item
-    return -tally.count, thing
+def _most_first(item: tuple[tuple[str, ...], Tally]) -> tuple[int, tuple[str, ...]]:
+    labels, tally = item
+    return -tally.count, labels
 
 
-def _row(thing: Thing, tally: Tally) -> CallRow:
+def _row(labels: tuple[str, ...], tally: Tally) -> CallRow:
+    tool, door = labels
     p50, p95, p99 = quantiles_ms(tally.times, SHARES)
-    return CallRow(thing.name, thing.place, tally.count, tally.failed, p50, p95, p99, _codes(tally))
+    return CallRow(tool, door, tally.count, tally.failed, p50, p95, p99, _codes(tally))
 
 
 def _codes(tally: Tally) -> dict[str, int]:
@@ -202,8 +202,8 @@ def _faults(total: Tally) -> list[FaultRow]:
     return [FaultRow(code, name, count, name in LIMITING) for code, name, count in named]
 
 
-def _minutes(figures: HourFigures) -> MinuteSeries:
-    minutes = figures.minutes()
+def _minutes(hour: HourFigures) -> MinuteSeries:
+    minutes = hour.minutes()
     errors = [_codes(tally) for _, tally in minutes]
     times = [quantiles_ms(tally.times, SHARES) for _, tally in minutes]
     return MinuteSeries(
@@ -215,11 +215,10 @@ def _minutes(figures: HourFigures) -> MinuteSeries:
     )
 
 
-def _upstreams(totals: dict[Thing, Tally], seen: list[UpstreamNow]) -> list[UpstreamRow]:
+def _upstreams(asked: dict[tuple[str, ...], Tally], seen: list[UpstreamNow]) -> list[UpstreamRow]:
     """Return the upstreams that were asked, then those that are there."""
-    asked = {(thing.name, thing.place): tally for thing, tally in totals.items() if thing.kind == UPSTREAMS}
     origins = {origin for _, origin in asked}
-    found = dict.fromkeys(sorted(asked))
+    found = dict.fromkeys((name, origin) for name, origin in sorted(asked))
     found |= dict.fromkeys((one.name, one.origin) for one in seen if one.origin not in origins or one.name)
     named = {origin for name, origin in found if name}
     keys = [(name, origin) for name, origin in found if name or origin not in named]

@@ -9,6 +9,7 @@ import msgspec
 from signet.kernel.caller import Authenticator
 from signet.kernel.server import Server
 from signet.settings.model import Settings
+from signet.system.figures.registry import Registry
 
 from .comparison import Questions
 from .spool import Spool
@@ -28,6 +29,8 @@ class ConsoleContext(msgspec.Struct, frozen=True):
     """The URL or path under which clients reach the server, where a public one is set."""
     authenticator: Authenticator | None = None
     """Who knows the callers; None where nobody has to say."""
+    figures: Registry = msgspec.field(default_factory=Registry)
+    """What the process has counted."""
     questions: Questions = msgspec.field(default_factory=Questions)
     """What the views ask about schemas."""
 

@@ -13,11 +13,13 @@ from typing import Final
 
 import msgspec
 
-from .figures import CALLS, REFUSALS, UPSTREAMS, HourFigures, Tally, Thing
+from signet.system.figures.families import HOURS, Key
+from signet.system.figures.hour import HourFigures, Tally
+
 from .spool import Spool
 from .upstreams import UpstreamNow
 
-__all__ = ["Exchange", "ProcessState"]
+__all__ = ["ProcessExchange", "ProcessState"]
 
 KIND: Final = "health"
 EVERY_S: Final = 2.0
@@ -44,19 +46,21 @@ class _Line(msgspec.Struct, frozen=True):
     """One line of the spool."""
 
     state: ProcessState
-    tallies: list[tuple[int, Thing, Tally]]
+    tallies: list[tuple[int, Key, Tally]]
 
 
 _decoder: Final = msgspec.json.Decoder(_Line)
 
 
-class Exchange:
+class ProcessExchange:
     """Tells the other processes what is new here, and takes in what is new there."""
 
-    def __init__(self, spool: Spool, figures: HourFigures, present: Callable[[], ProcessState]) -> None:
+    def __init__(self, spool: Spool, hour: HourFigures, present: Callable[[], ProcessState]) -> None:
         """Exchange by a spool; `present` returns how this process stands."""
         self._spool = spool
-        self._figures = figures
+        self._hour = hour
+        if spool.is_shared:
+            hour.share()
         self._present = present
         self._told: tuple[object, ...] = ()
         self._others: dict[int, ProcessState] = {}
@@ -74,7 +78,7 @@ class Exchange:
     def exchange(self) -> None:
         """Tell what is new, if anything is, and take in what the others told; not for the event loop."""
         with self._turn:
-            state, unsent = self._present(), list(self._figures.take_unsent().items())
+            state, unsent = self._present(), list(self._hour.take_unsent().items())
             # The time alone is nothing new.
             news = msgspec.structs.astuple(msgspec.structs.replace(state, at_s=0.0))
             if unsent or news != self._told:
@@ -89,8 +93,8 @@ class Exchange:
         except msgspec.DecodeError:
             # Of another version.
             return
-        known = {(number, thing): tally for number, thing, tally in told.tallies if thing.kind in KINDS}
-        self._figures.add(known, are_own=False)
+        known = {(number, key): tally for number, key, tally in told.tallies if _is_known(key)}
+        self._hour.add(known, are_own=False)
         self._others.pop(told.state.pid, None)
         self._others[told.state.pid] = told.state
         if len(self._others) > MAX_PROCESSES:
@@ -103,13 +107,15 @@ class Exchange:
             return list(self._others.values())
 
 
-KINDS: Final = frozenset({CALLS, REFUSALS, UPSTREAMS})
-
-
-def _lines(state: ProcessState, unsent: list[tuple[tuple[int, Thing], Tally]]) -> list[bytes]:
-    tallies = [(number, thing, tally) for (number, thing), tally in unsent]
+def _lines(state: ProcessState, unsent: list[tuple[tuple[int, Key], Tally]]) -> list[bytes]:
+    tallies = [(number, key, tally) for (number, key), tally in unsent]
     pieces = [tallies[at : at + LINE_TALLIES] for at in range(0, len(tallies), LINE_TALLIES)] or [[]]
     return [msgspec.json.encode(_Line(state, piece)) for piece in pieces]
+
+
+def _is_known(key: Key) -> bool:
+    name, labels = key
+    return name in HOURS and len(labels) == len(HOURS[name].labels)
 
 
 def _is_there(pid: int) -> bool:

@@ -10,8 +10,8 @@ import msgspec
 
 from signet.kernel.events import UpstreamVisit
 from signet.kernel.upstream import CacheState, Upstream, UpstreamState, states_of
-
-from .figures import UPSTREAMS, HourFigures
+from signet.system.figures.families import HOUR_UPSTREAMS
+from signet.system.figures.hour import HourFigures
 
 __all__ = ["UpstreamNow", "UpstreamWatch"]
 
@@ -39,11 +39,11 @@ class UpstreamNow(msgspec.Struct, frozen=True):
 class UpstreamWatch:
     """Counts requests to upstreams, and knows how they stand."""
 
-    def __init__(self, upstreams: tuple[Upstream, ...], names: Mapping[str, str], figures: HourFigures) -> None:
+    def __init__(self, upstreams: tuple[Upstream, ...], names: Mapping[str, str], hour: HourFigures) -> None:
         """Watch upstreams; `names` are those of the toolsets that ask them, by origin."""
         self._upstreams = upstreams
         self._names = names
-        self._figures = figures
+        self._hour = hour
         self._last: dict[tuple[str, str], tuple[str, float]] = {}
 
     def answered(self, visit: UpstreamVisit) -> None:
@@ -52,7 +52,7 @@ class UpstreamWatch:
         if code == CANCELLED:
             return
         is_good = code.isdecimal() and int(code) < CLIENT_ERROR
-        self._figures.note(UPSTREAMS, name, origin, visit.took_s, "" if is_good else code)
+        self._hour.note(HOUR_UPSTREAMS, (name, origin), visit.took_s, "" if is_good else code)
         if (name, origin) in self._last or len(self._last) < MAX_UPSTREAMS:
             self._last[name, origin] = (code, time.time())
 

@@ -14,31 +14,48 @@ from signet.system.logs import WARN, Log
 
 if TYPE_CHECKING:
     from signet.operations.telemetry.telemetry import Telemetry
+    from signet.system.figures.registry import Registry
 
-__all__ = ["open_telemetry"]
+__all__ = ["open_figures", "open_telemetry"]
 
 COLLECTOR: Final = "OTEL_EXPORTER_OTLP_ENDPOINT"
 """The variable that turns OpenTelemetry on, as its specification names it."""
 
 
-def open_telemetry(settings: Settings, log: Log, contracts: SchemaRegistry, events: Events) -> Telemetry | None:
-    """Return the telemetry, where there is a port for metrics or a collector; it listens to events from now on."""
+def open_figures(settings: Settings, log: Log) -> Registry:
+    """Return the registry of this process: in the folder of the port for metrics, if there is one."""
+    from signet.system.figures.registry import Registry
+
+    if not settings.metrics_dir:
+        return Registry()
+    from signet.system.figures.folder import MetricsFolder
+
+    try:
+        return Registry(MetricsFolder(settings.metrics_dir).enter())
+    except OSError as error:
+        why = f"{error.strerror}: {settings.metrics_dir}; calls are answered, and the page is away until a restart"
+        log.line(WARN, "telemetry", "metrics.unwritable", why=why)
+        return Registry()
+
+
+def open_telemetry(
+    settings: Settings, log: Log, contracts: SchemaRegistry, events: Events, figures: Registry | None = None
+) -> Telemetry | None:
+    """Return the telemetry, where there is a port for metrics or a collector; it listens to events from now on.
+
+    It counts in the registry of the console, if there is one; what the journal writes is counted for both.
+    """
     collector = os.environ.get(COLLECTOR, "").strip() and os.environ.get("OTEL_SDK_DISABLED", "").lower() != "true"
-    if not collector and not settings.metrics_dir:
+    is_wanted = bool(collector or settings.metrics_dir)
+    if figures is None and not is_wanted:
         return None
-    from signet.operations.telemetry.folder import MetricsFolder
-    from signet.operations.telemetry.registry import Registry
+    registry = figures or open_figures(settings, log)
+    _count_records(registry, events)
+    if not is_wanted:
+        return None
     from signet.operations.telemetry.telemetry import Telemetry
 
     warn = partial(log.line, WARN, "telemetry")
-    cells = None
-    if settings.metrics_dir:
-        try:
-            cells = MetricsFolder(settings.metrics_dir).enter()
-        except OSError as error:
-            why = f"{error.strerror}: {settings.metrics_dir}; calls are answered, and the page is away until a restart"
-            warn("metrics.unwritable", why=why)
-    registry = Registry(cells)
     tracing = None
     if collector:
         try:
@@ -59,3 +76,16 @@ def open_telemetry(settings: Settings, log: Log, contracts: SchemaRegistry, even
         events.add(tracing.listeners())
         events.add(Events(operations=FollowedOperations(telemetry)))
     return telemetry
+
+
+def _count_records(registry: Registry, events: Events) -> None:
+    """Count what the journal has written, and how old the oldest record is that it could not write."""
+    from signet.system.figures.families import JOURNAL_LAG, JOURNAL_RECORDS
+
+    counter, lag = registry.counter(JOURNAL_RECORDS.exposed), registry.gauge(JOURNAL_LAG.exposed)
+
+    def written(records: int, lag_s: float) -> None:
+        counter.inc(records)
+        lag.set(lag_s)
+
+    events.add(Events(written=written))

@@ -14,10 +14,10 @@ from signet.system.logs import INFO, WARN, DroppingLog, LimitedLog, Log
 from signet.system.text import cut
 
 if TYPE_CHECKING:
-    from signet.operations.telemetry.server_figures import ServerFigures
     from signet.operations.telemetry.telemetry import Telemetry
     from signet.relay.relay import ServerRelay
     from signet.relay.standing import Standing
+    from signet.system.figures.registry import Counter, Gauge
 
 __all__ = ["relay_of"]
 
@@ -66,15 +66,22 @@ def relay_of(
 
 def _count(relay: ServerRelay, telemetry: Telemetry) -> None:
     """Show how each server stands among the figures."""
-    from signet.operations.telemetry.server_figures import ServerFigures
+    from signet.system.figures.families import LOCK_DRIFT, RESTARTS
 
+    registry = telemetry.registry
     for server in relay.catalogue.servers:
-        figures = ServerFigures(telemetry.registry, server.name, server.standing.drift)
-        server.standing.on_change = partial(_show, figures)
+        labels, drift = {"server": server.name}, None
+        if server.standing.drift is not None:
+            drift = registry.gauge(LOCK_DRIFT.exposed, labels)
+            drift.set(float(server.standing.drift))
+        server.standing.on_change = partial(_show, registry.counter(RESTARTS.exposed, labels), drift)
 
 
-def _show(figures: ServerFigures, standing: Standing) -> None:
-    figures.show(standing.restarts, standing.drift)
+def _show(restarts: Counter, drift: Gauge | None, standing: Standing) -> None:
+    """Take over how a server stands; a server that no lock pins has no drift."""
+    restarts.inc(max(0.0, standing.restarts - restarts.value))
+    if drift is not None and standing.drift is not None:
+        drift.set(float(standing.drift))
 
 
 def _short(text: str) -> str:

@@ -16,6 +16,7 @@ from signet.app import JOURNALS
 from signet.commands.terminal import on_terminal, table, write
 from signet.journal.reading import JournalFollower, JournalLine, find_files, last_lines
 from signet.settings.usage import UsageError
+from signet.system.figures.quantiles import quantiles
 from signet.system.files import open_regular
 
 from .filters import age
@@ -26,6 +27,7 @@ EVERY_S: Final = 1.0
 MAX_RECORDS: Final = 200_000
 """The number of records that are looked at; older ones are left out first."""
 MAX_ROWS: Final = 30
+SHARES: Final = (0.5, 0.95, 0.99)
 LAST_BYTES: Final = 1 << 24
 """How much of an audit log is read at once."""
 HEADINGS: Final[tuple[str, ...]] = ("tool", "door", "calls", "errors", "p50 ms", "p95 ms", "p99 ms")
@@ -99,14 +101,8 @@ class Window:
 
 
 def _times(lines: list[JournalLine]) -> Times:
-    ordered = sorted(line.duration_ms for line in lines)
     errors = sum(1 for line in lines if line.status != "ok")
-    return Times(len(lines), errors, *(percentile(ordered, share) for share in (0.5, 0.95, 0.99)))
-
-
-def percentile(ordered: list[float], share: float) -> float:
-    """Return the least value that so large a share of the values does not exceed."""
-    return ordered[max(0, -int(-len(ordered) * share // 1) - 1)]
+    return Times(len(lines), errors, *quantiles(Counter(line.duration_ms for line in lines), SHARES))
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import Final
 
-from .families import BY_NAME, Family
-from .registry import Figures
+from signet.system.figures.families import BY_NAME, Family
+from signet.system.figures.registry import Figures
 
 __all__ = ["CONTENT_TYPE", "exposition"]
 

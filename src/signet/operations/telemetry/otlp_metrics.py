@@ -23,9 +23,8 @@ from opentelemetry.sdk.metrics.export import (
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
 from signet import __version__
-
-from .families import BY_NAME, Family
-from .registry import Registry
+from signet.system.figures.families import BY_NAME, Family
+from signet.system.figures.registry import Registry
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.resources import Resource

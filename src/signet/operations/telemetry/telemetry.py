@@ -11,19 +11,17 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from signet import __version__
 from signet.kernel.events import Events, UpstreamVisit
 from signet.kernel.exchange import Exchange
-
-from .families import (
+from signet.system.figures.families import (
     BUILD,
     IN_FLIGHT,
-    JOURNAL_LAG,
-    JOURNAL_RECORDS,
     OPERATIONS,
     REQUESTS,
     UPSTREAM_REQUESTS,
     VIOLATIONS,
 )
+from signet.system.figures.registry import Counter, Histogram, HistogramSeries, Registry
+
 from .operation import CURRENT, OTHER, STATED, Operation, operation_of
-from .registry import Counter, Histogram, Registry, Series
 
 if TYPE_CHECKING:
     from .tracing import Tracing
@@ -53,14 +51,12 @@ class Telemetry:
         self._mode = mode
         self._tracing = tracing
         self._events = Events()
-        self._operations = Series(registry, OPERATIONS)
-        self._requests = Series(registry, REQUESTS)
-        self._upstreams = Series(registry, UPSTREAM_REQUESTS)
+        self._operations = HistogramSeries(registry, OPERATIONS)
+        self._requests = HistogramSeries(registry, REQUESTS)
+        self._upstreams = HistogramSeries(registry, UPSTREAM_REQUESTS)
         self._figures: dict[tuple[str, int, str, str, str], list[Histogram]] = {}
         """The figures of calls that succeed, which most do; nothing in a key is a client's."""
         self._in_flight = registry.gauge(IN_FLIGHT.exposed)
-        self._records = registry.counter(JOURNAL_RECORDS.exposed)
-        self._lag = registry.gauge(JOURNAL_LAG.exposed)
         build = {"version": __version__, "python": platform.python_version()}
         registry.gauge(BUILD.exposed, build).set(1.0)
 
@@ -71,7 +67,6 @@ class Telemetry:
             Events(
                 awaiting=self._in_flight.set,
                 http_exchange=self.exchanged,
-                written=self._journal_written,
                 upstream_response=self._upstream_answered,
             )
         )
@@ -164,11 +159,6 @@ class Telemetry:
                 failed_open=registry.counter("signet_rate_limit_fail_open_total").inc,
             )
         )
-
-    def _journal_written(self, records: int, lag_s: float) -> None:
-        """Count what the journal has written; `lag_s` is the age of what it could not."""
-        self._records.inc(records)
-        self._lag.set(lag_s)
 
     def close(self) -> None:
         """Send what is left to the collector, and give up the cells; what others write at the end does not wait."""

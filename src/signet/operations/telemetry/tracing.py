@@ -35,7 +35,7 @@ from .operation import CURRENT, OTHER, Operation
 from .otlp_metrics import MetricsPush
 
 if TYPE_CHECKING:
-    from .registry import Registry
+    from signet.system.figures.registry import Registry
 
 __all__ = ["Tracing"]
 

@@ -1,4 +1,4 @@
-"""The figures of one process: counters, gauges and histograms over cells that other processes may read.
+"""The figures of one process: counters, gauges and histograms over cells that other processes may read; the last hour.
 
     registry.counter("signet_rate_limit_decisions_total", {"decision": "allow", "scope": "principal"}).inc()
 
@@ -7,31 +7,33 @@ A figure is looked up by its labels once and kept by whoever counts with it; to 
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left
 from collections.abc import Mapping
+from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from threading import Lock
 from typing import Final, Protocol
 
-from .families import BY_NAME, Family
+from .families import BY_NAME, Family, Key
+from .hour import HourFigures
 
 __all__ = [
+    "ITEM_BYTES",
     "MAX_CELLS",
     "Cells",
     "Counter",
     "Figures",
     "Gauge",
     "Histogram",
+    "HistogramSeries",
     "MemoryCells",
     "Registry",
-    "Series",
     "Values",
 ]
 
 MAX_CELLS: Final = 65_536
 """The number of cells of one process: 4096 histograms. Labels do not come from clients, so it is never reached."""
+ITEM_BYTES: Final = 8
 
-Key = tuple[str, tuple[str, ...]]
 Figures = dict[Key, list[float]]
 """The cells of each figure, by the name of its family and the values of its labels."""
 
@@ -62,7 +64,9 @@ class MemoryCells:
     """Cells that nobody else reads."""
 
     def __init__(self) -> None:
-        self.values: Values = array("d", bytes(8 * MAX_CELLS))
+        # Of pages that nothing was counted in, the system has none.
+        cells = mmap(-1, MAX_CELLS * ITEM_BYTES, flags=MAP_PRIVATE | MAP_ANONYMOUS)
+        self.values: Values = memoryview(cells).cast("d")
 
     def note(self, key: Key, at: int) -> None:
         """Do nothing."""
@@ -86,6 +90,11 @@ class Counter(_Figure):
     """A number that grows."""
 
     __slots__ = ()
+
+    @property
+    def value(self) -> float:
+        """The number in this process."""
+        return self._values[self.at]
 
     def inc(self, by: float = 1.0) -> None:
         """Add to the number."""
@@ -134,7 +143,7 @@ class Histogram(_Figure):
             values[other.sum_at] += value
 
 
-class Series(dict[tuple[str, ...], Histogram]):
+class HistogramSeries(dict[tuple[str, ...], Histogram]):
     """The histograms of one family by the values of their labels; a missing one is made."""
 
     def __init__(self, registry: Registry, family: Family) -> None:
@@ -152,6 +161,7 @@ class Registry:
     """All figures of one process."""
 
     def __init__(self, cells: Cells | None = None) -> None:
+        self.hour = HourFigures()
         self._cells = cells or MemoryCells()
         self._places: dict[Key, int] = {}
         self._end = 0

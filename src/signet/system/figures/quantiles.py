@@ -1,6 +1,7 @@
-"""A histogram of durations with buckets of equal ratio: a quantile is at most 5 % away from the duration it stands for.
+"""Quantiles of counted values, and buckets of equal ratio: a bucket is at most 5 % away from the durations in it.
 
-A histogram is a dictionary from a bucket's number to a count, so that it takes no more memory than it has to. Pure.
+Counts are a dictionary from a value, or from the number of a bucket, to a count, so that they take no more memory than
+they have to. Pure.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from bisect import bisect_left
 from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Final, TypeVar
 
-__all__ = ["bucket_of", "merge_counts", "quantiles_ms"]
+__all__ = ["bucket_of", "merge_counts", "quantiles", "quantiles_ms"]
 
 Key = TypeVar("Key")
+Value = TypeVar("Value", int, float)
 
 LEAST_S: Final = 0.000_001
 RATIO: Final = 1.09
@@ -32,19 +34,27 @@ def merge_counts(into: MutableMapping[Key, int], counts: Mapping[Key, int]) -> N
         into[key] = into.get(key, 0) + count
 
 
-def quantiles_ms(counts: Mapping[int, int], shares: Sequence[float]) -> list[float | None]:
-    """Return the durations in milliseconds below which these shares of all are, in rising order; None without any."""
+def quantiles(counts: Mapping[Value, int], shares: Sequence[float]) -> list[Value]:
+    """Return the least values that these shares of all do not exceed, in rising order; nothing without any."""
     total = sum(counts.values())
-    found: list[float | None] = []
-    seen, ranked = 0, iter(sorted(counts))
-    bucket = 0
+    if not total:
+        return []
+    found: list[Value] = []
+    ranked = iter(sorted(counts))
+    value = next(ranked)
+    seen = counts[value]
     for share in shares:
         wanted = max(1, -int(-share * total // 1))
-        while total and seen < wanted:
-            bucket = next(ranked)
-            seen += counts[bucket]
-        found.append(_duration_ms(bucket) if total else None)
+        while seen < wanted:
+            value = next(ranked)
+            seen += counts[value]
+        found.append(value)
     return found
+
+
+def quantiles_ms(counts: Mapping[int, int], shares: Sequence[float]) -> list[float | None]:
+    """Return the durations in milliseconds below which these shares of all buckets are; None without any."""
+    return [*map(_duration_ms, quantiles(counts, shares))] or [None] * len(shares)
 
 
 def _duration_ms(bucket: int) -> float:

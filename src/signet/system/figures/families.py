@@ -1,4 +1,7 @@
-"""The families of figures: each with its name in OpenTelemetry, from which its name for Prometheus follows. Pure."""
+"""The families of figures: each with its name in OpenTelemetry, from which its name for Prometheus follows. Pure.
+
+The families of the hour are read by the console alone, and have no names outside.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,10 @@ import msgspec
 __all__ = [
     "BUILD",
     "BY_NAME",
+    "HOURS",
+    "HOUR_CALLS",
+    "HOUR_REFUSALS",
+    "HOUR_UPSTREAMS",
     "IN_FLIGHT",
     "JOURNAL_LAG",
     "JOURNAL_RECORDS",
@@ -19,6 +26,7 @@ __all__ = [
     "UPSTREAM_REQUESTS",
     "VIOLATIONS",
     "Family",
+    "Key",
 ]
 
 OPERATION_BOUNDS_S: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
@@ -26,13 +34,16 @@ OPERATION_BOUNDS_S: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.
 HTTP_BOUNDS_S: Final = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0)
 """The bounds that the conventions of HTTP state."""
 CHECK_BOUNDS_S: Final = (0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0)
-SUFFIXES: Final = {"counter": "_total", "gauge": "", "histogram": ""}
+SUFFIXES: Final = {"counter": "_total", "gauge": "", "histogram": "", "hour": ""}
+
+Key = tuple[str, tuple[str, ...]]
+"""One figure: the name of its family, and the values of its labels."""
 
 
 class Family(msgspec.Struct, frozen=True):
     """The figures of one name, which differ by their labels."""
 
-    kind: Literal["counter", "gauge", "histogram"]
+    kind: Literal["counter", "gauge", "histogram", "hour"]
     name: str
     """The name in OpenTelemetry."""
     help: str
@@ -42,6 +53,8 @@ class Family(msgspec.Struct, frozen=True):
     bounds: tuple[float, ...] = ()
     adds_up: bool = True
     """Whether the figures of several processes are added; otherwise the largest counts."""
+    most: int = 0
+    """The number of figures of an hour that are told apart; all others are one figure."""
 
     @property
     def exposed(self) -> str:
@@ -139,3 +152,15 @@ _ALL: Final = (
 )
 BY_NAME: Final = {family.exposed: family for family in _ALL}
 """The families by their names for Prometheus, in the order in which they are shown."""
+
+HOUR_CALLS: Final = Family(
+    "hour", "signet.hour.calls", "Calls; names that no tool has are empty.", ("tool", "door"), "s", most=500
+)
+HOUR_REFUSALS: Final = Family(
+    "hour", "signet.hour.refusals", "Requests that were refused before they were calls.", ("reason", "status"), most=50
+)
+HOUR_UPSTREAMS: Final = Family(
+    "hour", "signet.hour.upstreams", "Requests to upstreams.", ("upstream", "origin"), "s", most=50
+)
+HOURS: Final = {family.name: family for family in (HOUR_CALLS, HOUR_REFUSALS, HOUR_UPSTREAMS)}
+"""The families of which the registry keeps the last hour."""

@@ -20,8 +20,8 @@ import msgspec
 from signet.system.line_file import LineFile
 from signet.system.shared_folder import SharedFolder, is_marked, mark
 
-from .families import BY_NAME
-from .registry import MAX_CELLS, Figures, Key, Values
+from .families import BY_NAME, Key
+from .registry import ITEM_BYTES, MAX_CELLS, Figures, Values
 
 __all__ = ["FileCells", "MetricsFolder"]
 
@@ -30,7 +30,6 @@ KEYS: Final = ".keys"
 CELLS: Final = ".cells"
 MAX_ENDED: Final = 8
 """The number of files of ended processes above which they are summed up in one."""
-ITEM_BYTES: Final = 8
 
 _decode_key: Final = msgspec.json.Decoder(tuple[str, tuple[str, ...], int]).decode
 
