@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from limit_harness import call, entered, tool, until
 from signet.kernel.caller import Caller, Principal
 from signet.kernel.errors import Code, Fault
+from signet.kernel.events import Events
 from signet.kernel.gate import Entry
 from signet.kernel.outcome import Call, Outcome
 from signet.kernel.tools import Tool
@@ -126,7 +127,7 @@ def test_an_exception_and_a_cancellation_give_back_what_was_given() -> None:
 def test_scopes_come_before_limits_and_a_call_that_they_refuse_costs_nothing() -> None:
     async def scenario() -> None:
         settings = Settings(tokens_file="tokens.jsonl", rate_limit="1/day")
-        gate = open_gate(settings, open_log(settings))
+        gate = open_gate(settings, open_log(settings), Events())
         assert gate is not None
         barred, free = Principal("alice", frozenset({"tools:call:odd.other"})), Principal("alice")
 
@@ -147,7 +148,7 @@ def test_scopes_come_before_limits_and_a_call_that_they_refuse_costs_nothing() -
 def test_a_call_that_finds_the_queue_full_costs_nothing(key: str) -> None:
     async def scenario() -> None:
         settings = Settings(limits={"rate": "4/day", "concurrency": 1, "queue": 1})
-        gate = open_gate(settings, open_log(settings))
+        gate = open_gate(settings, open_log(settings), Events())
         assert gate is not None
 
         def calling(number: int) -> asyncio.Future[Entry]:
@@ -186,7 +187,7 @@ def test_workers_that_do_not_know_each_others_keys_say_so_once(
     async def scenario() -> None:
         settings = Settings(workers=workers, limits=limits)
         log = open_log(settings)
-        gate = open_gate(settings, log) or open_key_gate(settings, log)
+        gate = open_gate(settings, log, Events()) or open_key_gate(settings, log)
         for key in ("", "a", "b"):
             if key or limits:
                 await entered(gate, call("alice", key=key), TOOL)
@@ -197,4 +198,4 @@ def test_workers_that_do_not_know_each_others_keys_say_so_once(
 
 
 def test_without_a_setting_there_is_no_gate() -> None:
-    assert open_gate(Settings(), open_log(Settings())) is None
+    assert open_gate(Settings(), open_log(Settings()), Events()) is None
