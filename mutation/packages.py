@@ -116,7 +116,6 @@ PACKAGES = (
         (
             (
                 "tests/lock/test_comparison.py",
-                "tests/lock/test_schema_cost.py",
                 "tests/lock/test_shown.py",
                 "tests/lock/test_policy.py",
             ),

@@ -143,6 +143,15 @@ def test_mutants_of_the_source_can_be_parsed(package: Package) -> None:
         compile(text, mutant.path, "exec") if mutant.path.endswith(".py") else json.loads(text)
 
 
+def test_the_figures_and_the_packages_name_files_that_exist() -> None:
+    scores = results.load().scores
+    named = {path for score in scores for path in score.files}
+    named |= {key.partition(" · ")[0] for score in scores for key in score.survivors}
+    named |= {path for package in PACKAGES for group in package.last for path in group}
+
+    assert sorted(path for path in named if not (ROOT / path).is_file()) == []
+
+
 def test_a_larger_sample_holds_the_smaller_one() -> None:
     mutants = mutants_of("src/signet/kernel/gate.py")
 
