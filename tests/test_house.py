@@ -19,7 +19,7 @@ from processes import ROOT
 LIMITS: Final = {
     "entries at the top level": 29,  # 7bf59fe: 32
     "edges between rooms": 136,  # 7bf59fe: 149
-    "import cycles": 8,  # 7bf59fe: 11
+    "import cycles": 5,  # 7bf59fe: 11
     "modules that fit into their only importer": 110,  # 7bf59fe: 142
     "public class names defined twice": 6,  # 7bf59fe: 34
     "noqa": 85,  # 7bf59fe: 86

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from browser import Open, Visitor, fits
 from processes import Server
-from signet.console.series import series_view
+from signet.console.views import series_view
 
 SHOW = """async (view) => {
   // Points by the thousand are made in the page: to send them would take long.

@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from processes import Server
-from signet.console.series import MAX_POINTS, MAX_SERIES, SeriesView, series_view
+from signet.console.series import MAX_POINTS, MAX_SERIES, SeriesView
+from signet.console.views import series_view
 
 HOSTILE = "<img src=x onerror=alert(1)>\u202e\u200b=HYPERLINK()"
 

@@ -11,11 +11,9 @@ import math
 from datetime import date
 from typing import Any, Final
 
-import msgspec
-
 from .twin import Shown
 
-__all__ = ["DAY_MS", "MAX_POINTS", "MAX_SERIES", "SeriesView", "ViewedSeries", "day_ms", "drawable", "series_view"]
+__all__ = ["DAY_MS", "MAX_POINTS", "MAX_SERIES", "SeriesView", "ViewedSeries", "day_ms", "drawable"]
 
 MAX_POINTS: Final = 200_000
 """The most points of one view."""
@@ -23,7 +21,6 @@ MAX_SERIES: Final = 24
 """The most series of one view: as many as can be told apart."""
 MAX_SIZE: Final = 1e300
 """The limit of a value: beyond it, the margin around a curve would not fit into a double."""
-BANK_TOOLS: Final = frozenset({"boj_get_data_code", "boj_get_data_layer", "boj_get_series"})
 DAY_MS: Final = 86_400_000
 EPOCH: Final = date(1970, 1, 1).toordinal()
 
@@ -49,42 +46,6 @@ class SeriesView(Shown, frozen=True, tag_field="kind", tag="series"):
     series: list[ViewedSeries]
     note: str = ""
     """What is not drawn, and why."""
-
-
-def series_view(tool: str, result: Any) -> SeriesView | None:
-    """Return the chart of a tool's result, which is a value as JSON has them; None if it is no series."""
-    found = None
-    if tool in BANK_TOOLS:
-        # Loaded for the Bank's tools alone: a server may have none of them.
-        from .boj_series import read_bank
-
-        found = read_bank(result)
-    if found is None:
-        from .dated_rows import read_dated
-
-        found = read_dated(tool, result)
-    return None if found is None or not _has_value(found) else _bounded(found)
-
-
-def _has_value(view: SeriesView) -> bool:
-    return any(value is not None for series in view.series for _, value in series.points)
-
-
-def _bounded(view: SeriesView) -> SeriesView:
-    """Return a view without the series and the points beyond the limits, which its note counts."""
-    room = MAX_POINTS
-    kept = []
-    for series in view.series[:MAX_SERIES]:
-        points = series.points[-room:] if room else []
-        room -= len(points)
-        kept.append(msgspec.structs.replace(series, points=points))
-    notes = [view.note]
-    if len(view.series) > MAX_SERIES:
-        notes.append(f"Only the first {MAX_SERIES} of {len(view.series):,} series are drawn.")
-    lost = sum(len(series.points) for series in view.series[:MAX_SERIES]) - (MAX_POINTS - room)
-    if lost:
-        notes.append(f"{lost:,} points are not drawn: a chart has at most {MAX_POINTS:,}.")
-    return SeriesView(view.title, kept, " ".join(filter(None, notes)))
 
 
 def day_ms(day: date) -> int:

@@ -117,6 +117,7 @@ def _serve(request: pytest.FixtureRequest, target: str) -> ServedTarget:
     cassette = request.getfixturevalue("signet_cassette") if "signet_cassette" in request.fixturenames else None
     with _told():
         served = _pool(request.config).serve(str(request.path.parent), target, cassette)
+        set_current(lambda: served)
         _ = served.server
     return served
 
@@ -138,7 +139,9 @@ def _serve_project(config: pytest.Config, folder: Path) -> None:
 
     def serve() -> ServedTarget:
         pool = _pool(config)
-        return pool.serve(str(folder), pool.projects.target_of(str(folder)), None)
+        served = pool.serve(str(folder), pool.projects.target_of(str(folder)), None)
+        set_current(lambda: served)
+        return served
 
     set_current(serve)
 

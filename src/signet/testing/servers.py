@@ -23,7 +23,6 @@ from signet.settings.model import Settings
 from signet.settings.names import PREFIX, variable_of
 from signet.system.loop_thread import LoopThread
 
-from .current import set_current
 from .target import FILE, Projects
 
 if TYPE_CHECKING:
@@ -216,9 +215,7 @@ class ServerPool:
         key = (folder, target, cassette)
         if key not in self._served:
             self._served[key] = ServedTarget(self._thread, folder, target, cassette)
-        served = self._served[key]
-        set_current(lambda: served)
-        return served
+        return self._served[key]
 
     def end(self, cassette: Cassette) -> None:
         """Stop what was started for a cassette."""

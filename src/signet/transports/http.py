@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator
-from typing import TYPE_CHECKING, Final
+from collections.abc import AsyncGenerator, Callable
+from typing import Final
 
 from signet.kernel.caller import NOBODY, Caller
 from signet.kernel.errors import (
@@ -30,10 +30,6 @@ from signet.kernel.wire import MessageHead, Reply, failure, message_head
 
 from .messages import JSON, Answer, Request, Response
 from .unread import COUNTED_BYTES, UNREAD
-
-if TYPE_CHECKING:
-    from .session_door import SessionDoor
-    from .sessions import SessionTable
 
 __all__ = ["STREAM", "McpDoor", "begins_call", "head_of", "to_response"]
 
@@ -86,18 +82,14 @@ def begins_call(request: Request) -> bool:
 class McpDoor:
     """Answers `/mcp`."""
 
-    def __init__(self, server: Server, sessions: SessionTable | None = None) -> None:
-        """Serve a server; with a table of sessions, clients of the handshake era hold one each."""
+    def __init__(self, server: Server, sessions: Callable[[Request], Answer | None] | None = None) -> None:
+        """Serve a server; `sessions` answers the requests of clients that hold a session, and None to all others."""
         self._server = server
-        self._sessions: SessionDoor | None = None
-        if sessions is not None:
-            from .session_door import SessionDoor
-
-            self._sessions = SessionDoor(server, sessions)
+        self._of_session = sessions
 
     def answer(self, request: Request) -> Answer:
         """Return the response to one request."""
-        if self._sessions is not None and (answer := self._sessions.answer(request)) is not None:
+        if self._of_session is not None and (answer := self._of_session(request)) is not None:
             return answer
         if request.method != "POST":
             body = failure(

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -85,7 +85,7 @@ class Router:
         self.is_ready = True
         """Whether load balancers are told to send requests here."""
         has_sessions = sessions is not None
-        self.routes = self._fixed_routes(McpDoor(server, sessions), has_sessions=has_sessions)
+        self.routes = self._fixed_routes(McpDoor(server, _sessions_of(server, sessions)), has_sessions=has_sessions)
         """The routes of the paths that are known beforehand."""
 
     def _fixed_routes(self, mcp: McpDoor, *, has_sessions: bool) -> dict[str, Route]:
@@ -224,3 +224,12 @@ class Router:
 def _accepts_html(request: Request) -> bool:
     """Return whether a request names HTML among what it accepts, as browsers do and programs do not."""
     return request.method in {"GET", "HEAD"} and "text/html" in request.headers.get("accept", "").lower()
+
+
+def _sessions_of(server: Server, sessions: SessionTable | None) -> Callable[[Request], Answer | None] | None:
+    """Return what answers the requests of sessions; None without a table of them."""
+    if sessions is None:
+        return None
+    from .session_door import SessionDoor
+
+    return SessionDoor(server, sessions).answer
