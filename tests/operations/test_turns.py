@@ -237,6 +237,23 @@ def test_the_services_of_the_oldest_requests_are_dropped_and_count_as_sent_when_
     assert names == ["", "service 3", "service 4", "service 5"]
 
 
+def test_thousands_of_services_of_an_earlier_boot_are_dropped_at_once_and_hold_up_no_turn(tmp_path: Path) -> None:
+    async def act() -> None:
+        turns = MachineTurns(lambda: [str(tmp_path)])
+        await turns.take("bank", "a", 0)
+        with closing(sqlite3.connect(tmp_path / FILE)) as database, database:
+            rows = [(f"service {number}", "earlier", 10**18 + number, "-", 0) for number in range(4000)]
+            database.executemany("INSERT INTO turns VALUES (?, ?, ?, ?, ?)", rows)
+        assert await turns.take("shop", "b", 0) == 0
+        assert await turns.start("shop", "b", 0) is True
+        assert await turns.take("unknown", "c", LONG_S) == pytest.approx(LONG_S, abs=PATIENCE_S)
+
+    asyncio.run(act())
+
+    with closing(sqlite3.connect(tmp_path / FILE)) as database:
+        assert database.execute("SELECT count(*) FROM turns").fetchone() == (1025,)
+
+
 def test_the_first_process_of_a_new_machine_need_not_wait(tmp_path: Path) -> None:
     turns = MachineTurns(lambda: [str(tmp_path / "new")])
 

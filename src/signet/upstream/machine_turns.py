@@ -55,9 +55,12 @@ LOCKED: Final = "another process does not give up the file of turns"
 REPLACED: Final = "the file of turns is removed or replaced again and again"
 
 CREATE: Final = "CREATE TABLE IF NOT EXISTS turns (name TEXT PRIMARY KEY, boot, sent_ns, owner, until_ns) WITHOUT ROWID"
-READ: Final = "SELECT boot, sent_ns, owner, until_ns FROM turns WHERE name = ?"
+READ: Final = "SELECT name, boot, sent_ns, owner, until_ns FROM turns WHERE name = ?"
 WRITE: Final = "INSERT OR REPLACE INTO turns (name, boot, sent_ns, owner, until_ns) VALUES (?, ?, ?, ?, ?)"
-EXCESS: Final = "SELECT name FROM turns WHERE name <> '' ORDER BY max(sent_ns, until_ns) DESC LIMIT -1 OFFSET ?"
+EXCESS: Final = (
+    "SELECT * FROM turns WHERE name NOT IN ('', ?) "
+    "ORDER BY boot = ? DESC, max(sent_ns, until_ns) DESC LIMIT -1 OFFSET ?"
+)
 DROP: Final = "DELETE FROM turns WHERE name = ?"
 
 
@@ -227,22 +230,32 @@ class _File:
         row: tuple[Any, ...] | None = self._database.execute(READ, (name,)).fetchone()
         if row is None:
             return _State() if name == OF_FILE else _State(self.read(OF_FILE).sent_ns)
-        boot, sent_ns, owner, until_ns = row
+        return self._state_of(row)
+
+    def write(self, name: str, state: _State) -> None:
+        """Keep the state of a service; those whose requests are the oldest are dropped if there are too many."""
+        self._put(name, state)
+        if name == OF_FILE:
+            return
+        excess = self._database.execute(EXCESS, (name, _boot(), MAX_SERVICES - 1)).fetchall()
+        if excess:
+            self._database.executemany(DROP, [row[:1] for row in excess])
+            # They count as sent with the file from now on, which must not be before they were.
+            made, dropped = self.read(OF_FILE), map(self._state_of, excess)
+            self._put(OF_FILE, made._replace(sent_ns=max(made.sent_ns, *[state.sent_ns for state in dropped])))
+
+    def _put(self, name: str, state: _State) -> None:
+        self._database.execute(WRITE, (name, _boot(), state.sent_ns, state.owner, state.until_ns))
+
+    def _state_of(self, row: tuple[Any, ...]) -> _State:
+        """Return the state in a row."""
+        _, boot, sent_ns, owner, until_ns = row
         if not (isinstance(sent_ns, int) and isinstance(owner, str) and isinstance(until_ns, int)):
             return _State(self.now_ns, is_sound=False)
         is_possible = NEVER <= sent_ns <= self.now_ns + SETTLE_NS and until_ns <= self.now_ns + HOLD_NS
         if not is_possible or boot != _boot():
             return _State(self.now_ns, is_sound=False)
         return _State(sent_ns, owner, until_ns)
-
-    def write(self, name: str, state: _State) -> None:
-        """Keep the state of a service; those whose requests are the oldest are dropped if there are too many."""
-        self._database.execute(WRITE, (name, _boot(), state.sent_ns, state.owner, state.until_ns))
-        for (excess,) in self._database.execute(EXCESS, (MAX_SERVICES,)).fetchall():
-            made, dropped = self.read(OF_FILE), self.read(excess)
-            self._database.execute(DROP, (excess,))
-            # It counts as sent with the file from now on, which must not be before it was.
-            self.write(OF_FILE, made._replace(sent_ns=max(made.sent_ns, dropped.sent_ns)))
 
 
 def turn_folders() -> tuple[str, ...]:
