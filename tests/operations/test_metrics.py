@@ -362,6 +362,15 @@ def test_figures_without_room_are_lost_and_nothing_else(tmp_path: Path) -> None:
     assert len(figures) < MAX_CELLS
 
 
+def test_the_file_of_figures_has_room_on_the_disk_from_the_start(tmp_path: Path) -> None:
+    """The system ends a process that writes to the memory of a file for which a full disk has no room."""
+    cells = MetricsFolder(str(tmp_path)).enter()
+    [status] = [path.stat() for path in tmp_path.glob("*.cells")]
+    cells.close()
+
+    assert (status.st_size, status.st_blocks * 512 >= status.st_size) == (524_288, True)
+
+
 def test_a_label_is_escaped_as_the_format_says() -> None:
     registry = Registry()
     registry.counter("signet_rate_limit_decisions_total", {"decision": 'a"b\\c\nd', "scope": "x"}).inc()

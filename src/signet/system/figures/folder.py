@@ -39,9 +39,14 @@ class FileCells:
 
     def __init__(self, stem: str) -> None:
         self._cells = mark(stem + CELLS)
-        os.ftruncate(self._cells, MAX_CELLS * ITEM_BYTES)
-        self.values: Values = memoryview(mmap.mmap(self._cells, MAX_CELLS * ITEM_BYTES)).cast("d")
-        self._keys = LineFile(stem + KEYS)
+        try:
+            _reserve(self._cells, MAX_CELLS * ITEM_BYTES)
+            self.values: Values = memoryview(mmap.mmap(self._cells, MAX_CELLS * ITEM_BYTES)).cast("d")
+            self._keys = LineFile(stem + KEYS)
+        except OSError:
+            os.unlink(stem + CELLS)
+            os.close(self._cells)
+            raise
 
     def note(self, key: Key, at: int) -> None:
         """Write down whose cells begin at a place."""
@@ -114,6 +119,13 @@ class MetricsFolder:
             os.unlink(stem + KEYS)
             os.unlink(stem + CELLS)
         cells.close()
+
+
+def _reserve(file: int, size: int) -> None:
+    """Give an empty file a size and the room for it: the system ends a process that writes to memory without room."""
+    os.ftruncate(file, size)
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file, 0, size)
 
 
 def _is_running(stem: str) -> bool:
