@@ -112,6 +112,17 @@ def test_a_lock_that_another_process_keeps_is_one_warning(tmp_path: Path, number
     assert b"Locked by another process" in err
 
 
+def test_a_line_that_a_killed_process_has_left_in_half_spoils_no_later_one(tmp_path: Path) -> None:
+    writer = ExchangeWriter(str(tmp_path), new_label(), print)
+    writer.keep_calls([b'{"n":1}'])
+    with (tmp_path / "calls.jsonl").open("ab") as file:
+        file.write(b'{"n":2,"ha')
+
+    writer.keep_calls([b'{"n":3}', b'{"n":4}'])
+
+    assert (tmp_path / "calls.jsonl").read_bytes() == b'{"n":1}\n{"n":3}\n{"n":4}\n'
+
+
 @pytest.mark.parametrize("umask", [0o000, 0o022])
 def test_a_recording_is_private_whatever_the_umask(tmp_path: Path, umask: int) -> None:
     before = os.umask(umask)

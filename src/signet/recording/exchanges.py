@@ -80,6 +80,8 @@ class ExchangeWriter:
                 # After the first failure to write, calls do not wait for other processes.
                 if not calls.lock(wait_s=0.0 if self.outage.count else LOCK_WAIT_S):
                     raise BlockingIOError(errno.EWOULDBLOCK, "Locked by another process", path)
+                # A process that was killed may have left half a line, to which the next one would belong.
+                calls.repair()
                 data = b"".join(line + b"\n" for line in lines)
                 if calls.append(data) < len(data):
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
