@@ -9,7 +9,7 @@ from signet.system.secret_patterns import NamePlace, is_open_header, names_ident
 SECRET_NAMES = [
     *("token", "tokens", "access_token", "accessToken", "ACCESS_TOKEN", "refresh_tokens", "id_tokens", "authtokens"),
     *("password", "client_secret", "api_key", "Api-Key", "cookie", "set-cookies", "x.authorization", "token_value"),
-    *("homepage_token", "nextAccessToken", "context_token"),
+    *("homepage_token", "nextAccessToken", "context_token", "bot_tokens", "deployTokens", "webhooktokens"),
 ]
 KEPT_NAMES = [
     *("next_page_token", "nextPageToken", "page_token", "pageToken", "NEXT_PAGE_TOKEN", "nextpagetoken", "pagetoken"),

@@ -59,13 +59,15 @@ WORD_PAIR: Final = 2
 PAGE: Final = "page|pagination|paging|continuation|cursor|sync|skip|scroll|resume|start|after|before|offset|delta"
 PAGE_TOKEN: Final = rf"(?:(?:next|prev|previous)?(?:{PAGE})|next|prev|previous|progress)tokens?"
 """The last words of a field whose token stands for a place in a list, or for one request in MCP (`progressToken`)."""
-CREDENTIALS: Final = frozenset(
+COUNTED: Final = frozenset(
     (
-        *("access", "api", "app", "auth", "authentication", "bearer", "client", "csrf", "device", "id", "identity"),
-        *("jwt", "login", "oauth", "personal", "push", "refresh", "secret", "security", "session", "user", "xsrf"),
+        *("accepted", "audio", "available", "cache", "cached", "candidates", "completion", "consumed", "context"),
+        *("count", "creation", "generated", "image", "input", "limit", "max", "maximum", "min", "minimum", "new"),
+        *("num", "number", "output", "prediction", "prompt", "read", "reasoning", "rejected", "remaining", "requested"),
+        *("response", "sampled", "saved", "text", "thinking", "thoughts", "tool", "total", "usage", "used", "video"),
     )
 )
-"""The words before `tokens` in the name of credentials; other names, such as `max_tokens`, are those of numbers."""
+"""The words before `tokens` in the name of a number; other names, such as `bot_tokens`, are those of credentials."""
 
 IDENTITY: Final = r".*(?:id|ref|name)"
 OPEN_HEADERS: Final = frozenset(
@@ -165,8 +167,7 @@ def _counts_or_pages(name: str) -> bool:
         return True
     if not words[-1].endswith("tokens"):
         return False
-    before = words[-1].removesuffix("tokens") or "".join(words[:-1])
-    return before != "" and before not in CREDENTIALS
+    return (words[-1].removesuffix("tokens") or "".join(words[:-1])) in COUNTED
 
 
 def may_hold_secret(text: str | bytes) -> bool:
