@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from signet.kernel.deadlines import Deadlines
+from signet.kernel.pipeline import Deadlines
 
 
 class HandWoundLoop(asyncio.SelectorEventLoop):

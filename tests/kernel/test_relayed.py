@@ -9,8 +9,7 @@ import pytest
 
 from signet.kernel.errors import Code, Fault, broken_promise
 from signet.kernel.outcome import Call, Outcome, PreparedCall, Relayed
-from signet.kernel.protocol import Identity, eras, to_reply
-from signet.kernel.relayed import finish_relayed
+from signet.kernel.protocol import Identity, eras, finish_relayed, to_reply
 from signet.kernel.schemas import Contract, ContractError, ToolIO
 from signet.kernel.tools import NULL_CONTEXT, Tool
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from signet.relay import declared_names
-from signet.relay.declared_names import DeclaredNames
+from signet.relay import sent_params
 from signet.relay.folded_names import MAX_CHARS, equal_when_folded, fold, fold_all
+from signet.relay.sent_params import DeclaredNames
 
 SCHEMA = {
     "$id": "https://example.org/all",
@@ -90,7 +90,7 @@ def test_circles_and_wide_schemas_end(monkeypatch: pytest.MonkeyPatch) -> None:
     assert DeclaredNames(json.dumps(circle).encode()).near({"b": {"A": 1}}) is None
     assert DeclaredNames(json.dumps(circle).encode()).near({"a": {"a": {"A": 1}}}) == ("A", "a")
 
-    monkeypatch.setattr(declared_names, "MAX_STEPS", 50)
+    monkeypatch.setattr(sent_params, "MAX_STEPS", 50)
     wide = {"properties": {"a": {"anyOf": [{"type": "null"}] * 100}}}
     assert DeclaredNames(json.dumps(wide).encode()).near({"x": {"A": 1}}) is None
     assert DeclaredNames(json.dumps(wide).encode()).near({"a": {"A": 1}}) == ("", "")

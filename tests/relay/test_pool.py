@@ -192,3 +192,34 @@ def test_the_holders_of_failed_starts_have_a_bound(monkeypatch: pytest.MonkeyPat
         return [*pool._pauses]
 
     assert asyncio.run(run()) == ["holder 7", "holder 8", "holder 9"]
+
+
+def test_the_instance_that_all_share_is_common_while_it_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        pool = pool_of("shared", monkeypatch)
+        first = await pool.dialogue("a", begin())
+        assert (pool.common is first, await pool.dialogue("b", begin()) is first) == (True, True)
+        first._lost("gone")
+        second = await pool.dialogue("a", begin())
+        await until(lambda: pool.common is second)
+
+        await pool.close()
+
+        assert pool.common is None
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("kind", ["session", "call"])
+def test_an_instance_of_a_session_or_a_call_is_never_common(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        pool = pool_of(kind, monkeypatch)
+        for owner in ("", "a"):
+            await pool.dialogue(owner, begin())
+        await pool.single(begin())
+        await asyncio.sleep(0)
+
+        assert pool.common is None
+        await pool.close()
+
+    asyncio.run(run())

@@ -23,8 +23,7 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from signet.kernel.caller import holder_now
-from signet.system.places import Line
-from signet.system.shares import Shares
+from signet.system.places import Line, Shares
 
 __all__ = ["MAX_LOST", "Job", "Threads", "threads_of"]
 

@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import msgspec
 
 from .arguments import ArgumentNames, without_nulls, without_unknown
-from .deadlines import Deadlines, in_thread
 from .encoded import EncodedResult
 from .errors import (
     Code,
@@ -32,7 +31,7 @@ from .errors import (
 from .events import Events
 from .gate import Gate, run_behind_gate
 from .outcome import Call, Outcome, PreparedCall, Relayed
-from .relayed import finish_relayed, oversized
+from .protocol import finish_relayed, oversized
 from .schemas import PREFIX, Contract, ContractError, SchemaRegistry, ToolIO
 from .spending import THREAD_WORK, OverBudgetError
 from .tools import Tool, Toolbox, ToolsetRuntime
@@ -42,14 +41,17 @@ from .wire import PIECE_BYTES, decode_in_chunks, encode
 if TYPE_CHECKING:
     import asyncio
 
-__all__ = ["CALL_TIMEOUT_S", "RULES", "Mode", "Pipeline"]
+__all__ = ["CALL_TIMEOUT_S", "RULES", "Deadlines", "Mode", "Pipeline", "in_thread"]
+
+T = TypeVar("T")
 
 CALL_TIMEOUT_S: Final = 50.0
 """The longest time that a tool may take before its call fails: clients give up after 60 s."""
 
 MAX_IN_FLIGHT: Final = 1024
 """The number of calls that may be awaited at once; further calls are refused, so that memory has a bound."""
-
+GRAIN_S: Final = 0.001
+"""What is over within this time is over now: some event loops have timers that are no finer."""
 
 NOTHING_WRONG: Final[tuple[Fault | None, tuple[str, ...]]] = (None, ())
 Prepared = PreparedCall | Outcome
@@ -74,6 +76,57 @@ RULES: Final = {
     "relax": (False, False),
 }
 """Whether a contract is checked and whether it is enforced, in each mode; `relax` is for wrapped servers' outputs."""
+
+
+class Deadlines:
+    """The waits of one event loop that end after a time, all with one timer.
+
+    A timer for each call costs more than the rest of the wait, and almost none of them is ever needed. Every wait may
+    last equally long, so the one that began first is the first that is over.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, timeout_s: float) -> None:
+        self.loop = loop
+        self._timeout_s = timeout_s
+        self._waits: dict[asyncio.Future[None], float] = {}
+        """Each wait and when it is over, in the order of both."""
+        self._has_timer = False
+
+    def begin(self) -> asyncio.Future[None]:
+        """Return a future that is done when its time is over, unless it was ended before."""
+        wait: asyncio.Future[None] = self.loop.create_future()
+        over_s = self._waits[wait] = self.loop.time() + self._timeout_s
+        if not self._has_timer:
+            self._has_timer = True
+            self.loop.call_at(over_s, self._end_overdue)
+        return wait
+
+    def wait_for(self, task: asyncio.Future[object]) -> asyncio.Future[None]:
+        """Return a future that is done when a task ends or its time is over; `asyncio.wait` costs twice."""
+        wait = self.begin()
+
+        def end(_: object) -> None:
+            if not wait.done():
+                wait.set_result(None)
+
+        task.add_done_callback(end)
+        return wait
+
+    def forget(self, wait: asyncio.Future[None]) -> None:
+        """Take note that nobody waits any more."""
+        del self._waits[wait]
+
+    def _end_overdue(self) -> None:
+        """End the waits whose time is over, and set the timer for the next one."""
+        self._has_timer = False
+        now_s = self.loop.time() + GRAIN_S
+        for wait, over_s in self._waits.items():
+            if over_s > now_s:
+                self._has_timer = True
+                self.loop.call_at(over_s, self._end_overdue)
+                return
+            if not wait.done():
+                wait.set_result(None)
 
 
 class Pipeline:
@@ -402,6 +455,14 @@ class Pipeline:
                 events.fault(outcome)
             fault.forget_frames()
         return outcome
+
+
+async def in_thread(function: Callable[..., T], /, *args: object) -> T:
+    """Run a function in a thread and return its result."""
+    # Loaded here: a server that awaits nothing needs no event loop.
+    from asyncio import to_thread
+
+    return await to_thread(function, *args)
 
 
 def _wrong_type(unread: Outcome, args: object) -> Outcome | None:

@@ -6,15 +6,17 @@ a *modern* message carries its protocol version in `params._meta`. The era is de
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from .errors import INVALID_PARAMS, UNSUPPORTED_VERSION, Fault
+from .equal_names import has_equal_members, has_equal_names_in_pieces
+from .errors import INVALID_PARAMS, UNSUPPORTED_VERSION, Fault, broken_promise, result_too_large
 from .json_limits import parse_float
-from .outcome import Outcome, Relayed
-from .schemas import SchemaRegistry
+from .outcome import Outcome, PreparedCall, Relayed
+from .schemas import Contract, ContractError, SchemaRegistry
 from .text_blocks import text_blocks
 from .tools import Tool, Toolbox
 from .wire import (
@@ -25,6 +27,7 @@ from .wire import (
     QuotedText,
     Reply,
     ResponseId,
+    decode_in_chunks,
     encode,
     failure,
     relayed_failure,
@@ -56,9 +59,11 @@ __all__ = [
     "check_version",
     "discover_result",
     "eras",
+    "finish_relayed",
     "initialize_result",
     "list_result",
     "listing",
+    "oversized",
     "progress_notification",
     "settled_version",
     "to_reply",
@@ -77,6 +82,11 @@ SERVER_INFO_KEY: Final = "io.modelcontextprotocol/serverInfo"
 CAPABILITIES: Final = {"tools": {"listChanged": False}}
 LIST_TTL_MS: Final = 3_600_000
 """How long a client may cache a list: it changes only with the server's version."""
+
+
+NOT_STRUCTURED: Final = "it has no structuredContent"
+DOUBLED: Final = "a name stands twice in one object of it"
+UNREADABLE: Final = "its structuredContent cannot be read as JSON"
 
 
 class Identity(msgspec.Struct, frozen=True):
@@ -329,6 +339,76 @@ def _in_parts(era: Era, whole_text: bool, request_id: ResponseId, outcome: Outco
         text = b'[{"type":"text","text":', QuotedText.of(body), b"}]"
     end = _result_end(outcome, era) + b"}"
     return Reply(b"", outcome=outcome, parts=(opening, *text, b',"structuredContent":', body, end))
+
+
+def finish_relayed(
+    prepared: PreparedCall,
+    reply: Relayed,
+    rules: tuple[bool, bool],
+    broken: Callable[[Tool, Contract, object], Fault],
+    work: int,
+) -> Outcome:
+    """Return the outcome of a reply; errors of the server, and its questions to the caller, promise nothing.
+
+    `rules` are whether the output contract is checked, and whether it is enforced; `work` is what a check may cost.
+    """
+    call, tool, shadow_violation = prepared.call, prepared.tool, prepared.shadow_violation
+    checks, enforces = rules
+    fault = None
+    is_promised = checks and prepared.io.promises_output
+    if is_promised and not (reply.is_failure or reply.is_single) and has_equal_members(reply.body):
+        # The caller may see another member than the one that is looked at here.
+        fault = _broken_as_a_whole(tool, DOUBLED)
+        if enforces:
+            return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation)
+    if reply.fault is not None or not reply.is_final:
+        return Outcome(call, tool, None, reply.body, reply.fault, shadow_violation or fault, relayed=reply)
+    if len(reply.body) > tool.max_result_bytes:
+        return Outcome(
+            call, tool, fault=oversized(tool, len(reply.body), tool.max_result_bytes), shadow_violation=shadow_violation
+        )
+    result = None
+    if is_promised and fault is None:
+        fault, result = _checked_content(prepared, reply, broken, work)
+    if fault is not None and enforces:
+        return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation)
+    return Outcome(call, tool, result, _relayed_value(reply), None, shadow_violation or fault, relayed=reply)
+
+
+def _checked_content(
+    prepared: PreparedCall, reply: Relayed, broken: Callable[[Tool, Contract, object], Fault], work: int
+) -> tuple[Fault | None, object]:
+    """Return the fault of structured content that breaks its contract, and its value."""
+    tool, contract = prepared.tool, prepared.io.output_validator
+    if reply.structured is None:
+        return _broken_as_a_whole(tool, NOT_STRUCTURED), None
+    try:
+        result = decode_in_chunks(reply.structured)
+        if has_equal_names_in_pieces(reply.structured, result):
+            return _broken_as_a_whole(tool, DOUBLED), result
+        is_small = len(reply.body) <= contract.free_bytes
+        is_valid = contract.is_valid_at_once(result) if is_small else contract.is_valid(result, work)
+        return None if is_valid else broken(tool, contract, result), result
+    except (ValueError, RecursionError) as error:
+        # JSON by its grammar, and yet no value: a number may be out of range.
+        return broken_promise(tool.name, error, UNREADABLE).at("output"), None
+
+
+def _relayed_value(reply: Relayed) -> bytes:
+    """Return what REST and the envelope answer with: the structured content, else the content blocks."""
+    if reply.structured is not None:
+        return bytes(reply.structured)
+    return b'{"content":' + bytes(reply.content or b"[]") + b"}"
+
+
+def oversized(tool: Tool, size: int, limit: int) -> Fault:
+    """Return the fault for a result that is larger than its tool may give."""
+    excess = ContractError([("", f"{size:,} bytes, more than {limit:,}")])
+    return tool.adapt_fault(result_too_large(tool.name, size, limit, excess)).at("output")
+
+
+def _broken_as_a_whole(tool: Tool, why: str) -> Fault:
+    return broken_promise(tool.name, ContractError([("", why)]), why).at("output")
 
 
 def _relayed_reply(era: Era, request_id: ResponseId, outcome: Outcome, relayed: Relayed) -> Reply:

@@ -16,11 +16,10 @@ from msgspec import UNSET
 from . import envelope
 from .caller import NOBODY, Caller
 from .channel import HTTP_MCP, ClientChannel
-from .deadlines import in_thread
 from .errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Fault
 from .headers import VERSION, ParamHeader, check_modern, check_param_headers, in_era, param_headers
 from .outcome import Call, Door, Outcome, Pending
-from .pipeline import Mode, Pipeline
+from .pipeline import Mode, Pipeline, in_thread
 from .progress import INTERVAL_S, ProgressReports
 from .protocol import (
     CANCEL,

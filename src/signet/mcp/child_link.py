@@ -41,8 +41,8 @@ class ChildLink:
 
     async def open(
         self, receive: Callable[[bytes], None], lost: Callable[[str], None], unreadable: Callable[[str], None]
-    ) -> None:
-        """Start the command; raise LinkError if it cannot be started."""
+    ) -> Callable[[bytes], None]:
+        """Start the command and return how a line is written to it; raise LinkError if it cannot be started."""
         child = LineProcess(
             self._command,
             environ=self._environ,
@@ -57,6 +57,7 @@ class ChildLink:
         except OSError as error:
             raise LinkError(str(error)) from None
         self._child = child
+        return child.write
 
     def _refuse(
         self, receive: Callable[[bytes], None], unreadable: Callable[[str], None], begin: bytes, end: bytes

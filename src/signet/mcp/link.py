@@ -61,8 +61,8 @@ class Link(Protocol):
 
     async def open(
         self, receive: Callable[[bytes], None], lost: Callable[[str], None], unreadable: Callable[[str], None]
-    ) -> None:
-        """Start the server, or connect to it.
+    ) -> Callable[[bytes], None] | None:
+        """Start the server, or connect to it; return how a text is sent, where no more of a message is needed.
 
         `receive` is called with each message that comes: one whole JSON text, never empty. `lost` is called once, with
         a sentence, when the server is gone without `close`. `unreadable` is called with a sentence for a reply that is

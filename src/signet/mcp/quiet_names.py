@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from signet.system.shares import Shares
+from signet.system.places import Shares
 
 __all__ = ["MAX_KEY_CHARS", "QuietNames", "key_of"]
 

@@ -161,6 +161,8 @@ class ClientSession:
         """Speak over a link; `owner` is the session whose own server it is, None if it is of all."""
         self.owner = owner
         self._link = link
+        self._write: Callable[[bytes], None] | None = None
+        """Sends a text, where the link needs no more of a message."""
         self._hooks = hooks
         self._next = 0
         self.exchanges: dict[Any, PendingRequest] = {}
@@ -201,7 +203,7 @@ class ClientSession:
 
     async def open(self) -> None:
         """Open the link; raise LinkError if that fails."""
-        await self._link.open(self.receive, self._lost, self._fail_requests)
+        self._write = await self._link.open(self.receive, self._lost, self._fail_requests)
 
     async def close(self) -> None:
         """End the server; requests that are under way fail."""
@@ -233,8 +235,12 @@ class ClientSession:
         if caller is not None and caller.meta.progress_token is not UNSET:
             hop["progressToken"] = number
         params = rewritten_params(raw, hop, more)
-        name = "" if not self.modern else name_in(method, params)
-        self._link.send(Outgoing(request(number, method, params), method, name, self.version, number, param_headers))
+        text = request(number, method, params)
+        if self._write is not None:
+            self._write(text)
+        else:
+            name = "" if not self.modern else name_in(method, params)
+            self._link.send(Outgoing(text, method, name, self.version, number, param_headers))
         return exchange
 
     def served_none_but(self, session: Session) -> bool:

@@ -23,7 +23,7 @@ from signet.kernel.wire import Frame, encode
 from signet.mcp.messages import error_object, members, notification, on_one_line, request
 from signet.mcp.session import Answer, ClientSession, PendingRequest, ServerRequest
 from signet.system.canonical_json import comparable
-from signet.system.shares import Shares
+from signet.system.places import Shares
 
 from .attribution import note_asker
 from .sent_params import check_answer

@@ -13,7 +13,7 @@ from msgspec import Raw
 from signet.kernel.errors import Code, Fault
 from signet.mcp.messages import members
 from signet.mcp.snapshot import KINDS, Snapshot, name_of
-from signet.system.shares import Shares
+from signet.system.places import Shares
 
 __all__ = ["BeingCompared", "Blocked", "check_lock"]
 

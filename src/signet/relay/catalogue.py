@@ -75,6 +75,8 @@ class Catalogue:
         self._prompts: dict[str, tuple[tuple[Raw, ...], dict[str, Raw]]] = {}  # as they were listed, and by name
         self._listed: dict[str, list[Listed]] = {}
         self.readings = Readings(self._read, self._snapshots.get, log)
+        self.is_known = not self.servers
+        """Whether the tools of all servers are known."""
         self._failed: set[str] = set()
         """The servers that could not be read before."""
         self.on_change: Callable[[], None] = _nothing
@@ -83,11 +85,6 @@ class Catalogue:
             if server.pinned is not None:
                 self._take(server, server.pinned)
                 server.on_repinned = partial(self._repinned, server)
-
-    @property
-    def is_known(self) -> bool:
-        """Whether the tools of all servers are known."""
-        return len(self._snapshots) == len(self.servers)
 
     async def learn(self, caller: RpcRequest | None, *, patient: bool = False, to_the_end: bool = False) -> None:
         """Read what is not known yet, once for all who wait for it.
@@ -149,6 +146,7 @@ class Catalogue:
         if server.name in self._listed and self._snapshots[server.name] == snapshot:
             return
         self._snapshots[server.name] = snapshot
+        self.is_known = len(self._snapshots) == len(self.servers)
         self._uris.learn(server.name, snapshot)
         prefix = f"{server.name}_" if self._prefixed else ""
         terms = Terms(server.name, prefix, server.modes, server.runner, self._log, server.learned, server.wider)

@@ -16,7 +16,7 @@ from signet.kernel.wire import encode
 from signet.mcp.messages import members, notification, on_one_line
 from signet.mcp.session import ClientSession
 from signet.mcp.snapshot import Snapshot
-from signet.system.shares import Shares
+from signet.system.places import Shares
 
 from .attribution import holder_of, holder_of_session, owner_of_session
 from .catalogue import Catalogue

@@ -57,6 +57,8 @@ class Pool:
         self._name = name
         self._kind = kind
         self._open: dict[str, asyncio.Future[ClientSession]] = {}
+        self.common: ClientSession | None = None
+        """The instance that all callers share, since it has begun; it may be lost."""
         self._sessions = FairTurns(f"session processes of {name}", MAX_SESSIONS, reserves=True, spare=SPARE)
         self._calls = FairTurns(f"call processes of {name}", MAX_CALLS, MAX_WAITING, reserves=True, spare=SPARE)
         self._holders: dict[asyncio.Future[ClientSession], str] = {}
@@ -165,7 +167,7 @@ class Pool:
     async def close(self) -> None:
         """End all dialogues."""
         self.is_closed = True
-        opened, self._open = self._open, {}
+        opened, self._open, self.common = self._open, {}, None
         await asyncio.gather(
             *map(self._close, opened.values()), *map(self._close_single, [*self._singles]), *self._closing
         )
@@ -175,7 +177,7 @@ class Pool:
         is_counted = self._kind == "session" and bool(key)
         whose = holder if is_counted else ""
         self._check_pause(whose)
-        before = self._open.pop(key, None)
+        before, self.common = self._open.pop(key, None), None
         if before is not None:
             self._later(self._close(before))
         task = asyncio.ensure_future(self._begin_session(begin, holder) if is_counted else begin())
@@ -248,6 +250,8 @@ class Pool:
             self._failed(whose, str(error))
         elif error is None and not started.cancelled():
             self._began(whose)
+            if self._kind == "shared" and self._open.get("") is started:
+                self.common = started.result()
 
     def _began(self, holder: str) -> None:
         self._pauses.pop(holder, None)

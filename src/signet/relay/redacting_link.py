@@ -40,14 +40,14 @@ class RedactingLink:
 
     async def open(
         self, receive: Callable[[bytes], None], lost: Callable[[str], None], unreadable: Callable[[str], None]
-    ) -> None:
-        """Open the inner link.
+    ) -> Callable[[bytes], None] | None:
+        """Open the inner link, and return how it sends a text, where it needs no more.
 
         Raises:
             LinkError: the inner link cannot be opened.
         """
         redactor = self._redactor
-        await self._inner.open(
+        return await self._inner.open(
             lambda message: receive(redactor.message(message)),
             lambda why: lost(redactor.text(why)),
             lambda why: unreadable(redactor.text(why)),

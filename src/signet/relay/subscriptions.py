@@ -18,7 +18,7 @@ from signet.kernel.errors import INVALID_PARAMS
 from signet.kernel.wire import ProtocolError, encode
 from signet.mcp.messages import HOP, members, notification
 from signet.mcp.session import ClientSession, PendingRequest
-from signet.system.shares import Shares
+from signet.system.places import Shares
 
 __all__ = ["LIST_CHANGES", "Listener", "SubscriptionShares", "Subscriptions", "checked_uri", "honoured"]
 

@@ -21,7 +21,7 @@ from signet.mcp.lists import page_params
 from signet.mcp.messages import error_object, members, text_of, value_of
 from signet.mcp.session import Answer
 from signet.mcp.snapshot import next_cursor
-from signet.system.shares import Shares
+from signet.system.places import Shares
 
 __all__ = ["Tasks", "task_named"]
 

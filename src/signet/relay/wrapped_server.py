@@ -28,12 +28,11 @@ from signet.system.places import FairTurns
 from .attribution import holder_of, session_of
 from .blocking import BeingCompared, Blocked, check_lock
 from .conversation import RequestRunner, goes_on, reply_to
-from .declared_names import DeclaredNames
 from .learned import learned_outputs
 from .own_words import own_words
 from .pool import Pool
 from .replies import relayed
-from .sent_params import call_params, refuse_near, sent_params
+from .sent_params import DeclaredNames, call_params, refuse_near, sent_params
 from .spec_secrets import shown_source
 from .standing import Standing
 from .tasks import Tasks, task_named
@@ -273,7 +272,9 @@ class WrappedServer:
         converse = self.conversations.converse
         try:
             for is_last in (False, True):
-                dialogue = self._running(caller) or await self._dialogue_for(caller)
+                dialogue = self.pool.common
+                if dialogue is None or dialogue.is_lost:
+                    dialogue = self._own(caller) or await self._dialogue_for(caller)
                 try:
                     if self.pinned is not None:
                         await self._heed_lock(self.pinned, dialogue, method, raw, more, holder=holder)
@@ -331,10 +332,8 @@ class WrappedServer:
             raise Fault(Code.INTERNAL_ERROR, message, name="TOO_MANY_CALLS", status=503, as_tool_result=False)
         await turns.take(holder)
 
-    def _running(self, caller: RpcRequest | None) -> ClientSession | None:
-        """Return the instance for a request, if it is one that is kept and runs."""
-        if self.spec.pool == "shared":
-            return self.pool.ready("")
+    def _own(self, caller: RpcRequest | None) -> ClientSession | None:
+        """Return the instance of the session of a caller, if it runs."""
         owner = session_of(caller)
         return self.pool.ready(owner) if self.spec.pool == "session" and owner else None
 

@@ -82,6 +82,8 @@ class LineProcess:
         self._timer: asyncio.TimerHandle | None = None
         self._ending: asyncio.Task[None] | None = None
         self._open_fds: set[int] = set()
+        self.write: Callable[[bytes], None] = _drop
+        """Sends a line, without waiting; a child that is gone, or that was not started, does not get it."""
         self._is_silent = False
         """The listeners are called no more: the child was lost, or is closed."""
 
@@ -115,11 +117,7 @@ class LineProcess:
             process.discard()
             raise
         self._process = process
-
-    def write(self, line: bytes) -> None:
-        """Send a line, without waiting; a child that is gone does not get it."""
-        if self._input is not None:
-            self._input.write(line)
+        self.write = self._input.write
 
     async def close(self) -> None:
         """Return once the child and its group have ended; may be called more than once."""
@@ -228,6 +226,10 @@ class LineProcess:
             if fd in self._open_fds:
                 self._open_fds.discard(fd)
                 asyncio.get_running_loop().remove_reader(fd)
+
+
+def _drop(_: bytes) -> None:
+    """Do nothing with a line: there is no child that could get it."""
 
 
 class LineInput:

@@ -1,25 +1,86 @@
-"""Places at one scarce thing, and a line before them that is shared by holders.
+"""Places at one scarce thing: what each holder has of it, and the line of those who wait. Imports asyncio late.
 
-    add ── waits ── next ── has a part of the thing ── give_back      Line, for one thread or below a lock
+    take ── has an amount ── give_back                                Shares, for one thread or below a lock
+    add ── waits ── next ── has a part of the thing ── give_back      Line, likewise
     take ── waits on the event loop ── has a turn ── give_back        FairTurns
 
-Of a holder first come, first served; of the holders, the one that has least: a holder with more than others waits
-behind its own requests, and a holder that has nothing is always the next.
+A holder may have as much as is left for all others: the first at most one half, a second one half of the rest, and so
+on. A holder is `Caller.holder`: a principal, else an address. Where callers cannot be told apart (stdio, a unix
+socket), the holder is empty and may have everything.
+
+In the line, of a holder first come, first served; of the holders, the one that has least: a holder with more than
+others waits behind its own requests, and a holder that has nothing is always the next.
+
+Every scarce thing that several callers use has one of these, and a row in docs/shared-fairly.md.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from .shares import Shares
+if TYPE_CHECKING:
+    import asyncio
 
-__all__ = ["FairTurns", "Line"]
+__all__ = ["FairTurns", "Line", "Shares"]
 
 T = TypeVar("T", bound=Hashable)
+
+
+class Shares:
+    """The amounts of one thing (places, threads, bytes) by holder. For one thread, or below a lock."""
+
+    __slots__ = ("_held", "_most", "held", "thing", "total")
+
+    def __init__(self, thing: str, total: int, most: int | None = None) -> None:
+        self.thing = thing
+        """The name of the thing in the table of docs/shared-fairly.md."""
+        self.total = total
+        """The amount that all holders may have together."""
+        self._most = total if most is None else most
+        self.held = 0
+        """The amount that all holders have together."""
+        self._held: dict[str, int] = {}
+
+    def of(self, holder: str) -> int:
+        """Return the amount that a holder has."""
+        return self._held.get(holder, 0)
+
+    def has_room(self, holder: str, amount: int = 1) -> bool:
+        """Return whether a holder may have so much more."""
+        held = self.held + amount
+        if held + held <= self.total and held <= self._most:
+            return True
+        mine = self._held.get(holder, 0) + amount
+        # The last part of the amount is weighed as it would be if the parts were taken one by one.
+        return mine <= self._most and held + (mine - 1 if holder else 0) <= self.total
+
+    def take(self, holder: str, amount: int = 1) -> bool:
+        """Give a holder so much more, unless it may not have it; return whether it has it."""
+        if not self.has_room(holder, amount):
+            return False
+        self.hold(holder, amount)
+        return True
+
+    def hold(self, holder: str, amount: int = 1) -> None:
+        """Count an amount that a holder has, whether it may have it or not."""
+        self._held[holder] = self._held.get(holder, 0) + amount
+        self.held += amount
+
+    def give_back(self, holder: str, amount: int = 1) -> None:
+        """Take an amount back from a holder that has it."""
+        left = self._held[holder] - amount
+        self.held -= amount
+        if left:
+            self._held[holder] = left
+        else:
+            del self._held[holder]
+
+    def greediest(self) -> str:
+        """Return the holder that has most; of several, the one that came first."""
+        return max(self._held, key=self._held.__getitem__)
 
 
 class Line(Generic[T]):
@@ -150,7 +211,7 @@ class Line(Generic[T]):
             self._empty = mine
 
 
-class FairTurns(Line[asyncio.Future[None]]):
+class FairTurns(Line["asyncio.Future[None]"]):
     """So many turns at once; who waits longest does not go first where its holder has more than another."""
 
     def __init__(
@@ -175,6 +236,8 @@ class FairTurns(Line[asyncio.Future[None]]):
         """Wait for a turn; the caller returns it with `give_back`."""
         if self.take_at_once(holder):
             return
+        import asyncio
+
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.add(holder, turn)
         if self._queue is not None:

@@ -18,8 +18,7 @@ from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from .places import FairTurns, Line
-from .shares import Shares
+from .places import FairTurns, Line, Shares
 
 if TYPE_CHECKING:
     from .piped_process import KillHandle

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from signet.kernel.deadlines import Deadlines
+from signet.kernel.pipeline import Deadlines
 
 from .unread import UNREAD
 

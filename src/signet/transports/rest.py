@@ -11,10 +11,9 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.kernel.deadlines import in_thread
 from signet.kernel.errors import INPUT_REQUIRED, RATE_LIMITED, Code, Fault, not_unicode
 from signet.kernel.outcome import Call, Door, Outcome
-from signet.kernel.pipeline import Pipeline
+from signet.kernel.pipeline import Pipeline, in_thread
 from signet.kernel.server import QUIET_CONTEXT
 from signet.kernel.tools import Context, Tool
 from signet.kernel.wire import (

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
-from signet.kernel.deadlines import in_thread
 from signet.kernel.errors import Code, Fault
+from signet.kernel.pipeline import in_thread
 from signet.kernel.server import Server
 from signet.kernel.tools import Tool
 from signet.kernel.toolset import PageSpec

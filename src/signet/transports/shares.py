@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from signet.kernel.errors import Code, Fault
 from signet.kernel.pipeline import MAX_IN_FLIGHT
-from signet.system.shares import Shares
+from signet.system.places import Shares
 
 from .messages import Request
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Final, Protocol
 
 from signet.kernel.errors import Code, Fault
-from signet.system.shares import Shares
+from signet.system.places import Shares
 
 from .memory import map_large_pieces
 

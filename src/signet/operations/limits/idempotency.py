@@ -26,7 +26,7 @@ from signet.kernel.repeated import KeptReply, keep_reply, repeat_reply
 from signet.kernel.tools import Tool
 from signet.kernel.wire import decode_in_chunks
 from signet.operations.store.store import Kept, Store, StoreError
-from signet.system.shares import Shares
+from signet.system.places import Shares
 
 from .outage import StoreOutage
 from .unsaved import UnsavedAnswers

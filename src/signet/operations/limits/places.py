@@ -17,8 +17,7 @@ from signet.kernel.errors import Fault, rate_limited
 from signet.kernel.events import Events
 from signet.kernel.outcome import Call, Outcome
 from signet.kernel.tools import Tool
-from signet.system.places import FairTurns
-from signet.system.shares import Shares
+from signet.system.places import FairTurns, Shares
 
 from .policy import PlaceLimit, Policy
 

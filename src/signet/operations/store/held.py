@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from signet.system.shares import Shares
+from signet.system.places import Shares
 
 __all__ = ["COST_BYTES", "SECOND_NS", "HeldValues"]
 
