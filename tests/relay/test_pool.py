@@ -200,6 +200,8 @@ def test_the_instance_that_all_share_is_common_while_it_is_open(monkeypatch: pyt
         first = await pool.dialogue("a", begin())
         assert (pool.common is first, await pool.dialogue("b", begin()) is first) == (True, True)
         first._lost("gone")
+        pool.lost(first)
+        assert pool.common is None
         second = await pool.dialogue("a", begin())
         await until(lambda: pool.common is second)
 
@@ -220,6 +222,23 @@ def test_an_instance_of_a_session_or_a_call_is_never_common(kind: str, monkeypat
         await asyncio.sleep(0)
 
         assert pool.common is None
+        await pool.close()
+
+    asyncio.run(run())
+
+
+def test_an_instance_that_is_lost_as_soon_as_it_has_begun_is_not_common(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def lost_at_once() -> ClientSession:
+        dialogue = await begin()()
+        dialogue._lost("gone")
+        return dialogue
+
+    async def run() -> None:
+        pool = pool_of("shared", monkeypatch)
+        lost = await pool.dialogue("a", lost_at_once)
+        await asyncio.sleep(0)
+
+        assert (lost.is_lost, pool.common) == (True, None)
         await pool.close()
 
     asyncio.run(run())

@@ -58,7 +58,7 @@ class Pool:
         self._kind = kind
         self._open: dict[str, asyncio.Future[ClientSession]] = {}
         self.common: ClientSession | None = None
-        """The instance that all callers share, since it has begun; it may be lost."""
+        """The instance that all callers share, while it runs."""
         self._sessions = FairTurns(f"session processes of {name}", MAX_SESSIONS, reserves=True, spare=SPARE)
         self._calls = FairTurns(f"call processes of {name}", MAX_CALLS, MAX_WAITING, reserves=True, spare=SPARE)
         self._holders: dict[asyncio.Future[ClientSession], str] = {}
@@ -141,7 +141,9 @@ class Pool:
             self._later(self._close(opened))
 
     def lost(self, dialogue: ClientSession) -> None:
-        """Give up the place of a session whose instance has ended by itself."""
+        """Give up the place of a session whose instance has ended by itself, and the common instance if it has."""
+        if dialogue is self.common:
+            self.common = None
         if self._kind == "session":
             gone = [key for key, opened in self._open.items() if _dialogue_of(opened) is dialogue]
             for key in gone:
@@ -250,7 +252,7 @@ class Pool:
             self._failed(whose, str(error))
         elif error is None and not started.cancelled():
             self._began(whose)
-            if self._kind == "shared" and self._open.get("") is started:
+            if self._kind == "shared" and self._open.get("") is started and not started.result().is_lost:
                 self.common = started.result()
 
     def _began(self, holder: str) -> None:

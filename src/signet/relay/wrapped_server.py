@@ -272,9 +272,7 @@ class WrappedServer:
         converse = self.conversations.converse
         try:
             for is_last in (False, True):
-                dialogue = self.pool.common
-                if dialogue is None or dialogue.is_lost:
-                    dialogue = self._own(caller) or await self._dialogue_for(caller)
+                dialogue = self.pool.common or await self._dialogue_for(caller)
                 try:
                     if self.pinned is not None:
                         await self._heed_lock(self.pinned, dialogue, method, raw, more, holder=holder)
@@ -331,11 +329,6 @@ class WrappedServer:
             message = f"{turns.count} requests wait for {self.name} already: ask again when one has ended"
             raise Fault(Code.INTERNAL_ERROR, message, name="TOO_MANY_CALLS", status=503, as_tool_result=False)
         await turns.take(holder)
-
-    def _own(self, caller: RpcRequest | None) -> ClientSession | None:
-        """Return the instance of the session of a caller, if it runs."""
-        owner = session_of(caller)
-        return self.pool.ready(owner) if self.spec.pool == "session" and owner else None
 
     async def _dialogue_for(self, caller: RpcRequest | None) -> ClientSession:
         """Return the instance for a request; a caller without a session shares none with others that have none."""
