@@ -158,6 +158,22 @@ def test_the_calls_of_a_server_that_kept_no_journal_are_made_again(tmp_path: Pat
     assert (done.returncode, done.stdout.decode().splitlines()[-1]) == (0, "calls: 3, same: 3, different: 0")
 
 
+def test_only_calls_of_tools_are_made_again(tmp_path: Path) -> None:
+    requests = [
+        rpc("tools/call", {"name": "echo", "arguments": {"a": 1}}, request_id=1, modern=True),
+        rpc("resources/read", {"uri": "memo://one"}, request_id=2, modern=True),
+        rpc("prompts/get", {"name": "greet", "arguments": {"who": "Ann"}}, request_id=3, modern=True),
+    ]
+    lines = b"".join(json.dumps(one).encode() + b"\n" for one in requests)
+    live = signet(tmp_path, "wrap", "--record", "rec", "--", *LEAKY, stdin=lines)
+
+    done = signet(tmp_path, "replay", "rec")
+
+    assert b"a memo" in live.stdout
+    assert done.stdout.decode().splitlines()[-1] == "calls: 1, same: 1, different: 0", done.stdout
+    assert done.returncode == 0
+
+
 def test_what_is_removed_is_reported_once_for_each_place_and_without_its_value(tmp_path: Path) -> None:
     calls = said({"name": "leak", "arguments": {}}, {"name": "leak", "arguments": {}})
 

@@ -39,6 +39,16 @@ def test_a_secret_is_removed_wherever_it_is_written(secret: str) -> None:
     assert any(leaks(one) for one in secrets_inside([words])), "the process knows it as a secret"
 
 
+@pytest.mark.parametrize("secret", SECRETS, ids=SECRETS.values())
+def test_a_secret_is_removed_from_the_name_of_a_member(secret: str) -> None:
+    body = msgspec.json.encode({secret: 1, "b": [{f"use {secret}": None}], "c": 2})
+
+    written = RecordingRedactor().body(body)
+
+    assert leaks(written.decode()) == []
+    assert msgspec.json.decode(written)["c"] == 2
+
+
 ENDS = ["\\n", "\\t", "\\\\n", "\\u000a", "\\x0a", "%20", "%3D", "\x1b[m", "\x1b[0m", "\x1b[1;31m", "\\u001b[31m"]
 """What ends in a letter or a digit and is no part of the word behind it: escapes and colours of terminals."""
 

@@ -68,6 +68,12 @@ class ReplayedRecord(msgspec.Struct, frozen=True, rename="camel"):
     trace_id: str
     status: str
     ts: str = ""
+    route: str = ""
+
+    @property
+    def is_of_tool(self) -> bool:
+        """Whether a tool was called; the journal has requests for resources and prompts too."""
+        return self.route not in {"completion/complete", "prompts/get", "resources/read"}
 
 
 class ReplayLine(msgspec.Struct, frozen=True):
@@ -146,7 +152,8 @@ def _lines_of_journal(args: argparse.Namespace) -> list[ReplayLine]:
     folder = args.recording or _find_recording(journals[0])
     settings = _recorded_settings(folder, args.toolsets)
     calls = _read_calls(folder)
-    wanted = {record.request_id for record in records if args.call in {None, record.request_id, record.trace_id}}
+    chosen = [record for record in records if args.call in {None, record.request_id, record.trace_id}]
+    wanted = {record.request_id for record in chosen if record.is_of_tool}
     if not wanted:
         return []
     return asyncio.run(_replay(build_server(settings), calls, _match(wanted, records, calls, folder)))

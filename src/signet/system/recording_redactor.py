@@ -123,11 +123,15 @@ class RecordingRedactor:
         done = 0
         for start, end, name in _texts(text):
             value = _value(text[start:end])
-            redacted = self._field(name, value) if name else self._text(value)
+            redacted = self._field(name, value) if name else self._name(value) if name is None else self._text(value)
             if redacted != value:
                 parts += [text[done:start], msgspec.json.encode(redacted).decode()]
                 done = end
         return "".join((*parts, text[done:]))
+
+    def _name(self, name: str) -> str:
+        """Return the name of a member without the secrets in it."""
+        return self._unparsed(name) if may_hold_secret(name) else name
 
     def _field(self, name: str, value: str) -> str:
         if value not in WITHOUT_SECRET:
@@ -212,8 +216,11 @@ class _Open:
     """The name of the next value in an object."""
 
 
-def _texts(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield where the texts of complete JSON begin and end, and the name of the secret that each belongs to, if any."""
+def _texts(text: str) -> Iterator[tuple[int, int, str | None]]:
+    """Yield where the texts of complete JSON begin and end, and the name of the secret that each belongs to, if any.
+
+    The names of members have None in its place.
+    """
     opened = [_Open(is_object=False, secret="")]
     for token in TOKEN.finditer(text):
         inner, sign = opened[-1], token[0][0]
@@ -223,6 +230,7 @@ def _texts(text: str) -> Iterator[tuple[int, int, str]]:
             inner.key = None
         elif sign == '"' and inner.is_object and inner.key is None:
             inner.key = _value(token[0])
+            yield token.start(), token.end(), None
         elif sign != ":":
             name = inner.key if inner.key is not None and names_secret(inner.key) else inner.secret
             if sign == '"':
