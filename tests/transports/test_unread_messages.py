@@ -10,6 +10,7 @@ import pytest
 
 from processes import PATIENCE_S
 from signet.kernel.channel import ClientChannel
+from signet.kernel.events import Events
 from signet.kernel.outcome import Call, Pending
 from signet.kernel.server import HTTP_MCP
 from signet.kernel.tools import NULL_CONTEXT
@@ -29,6 +30,7 @@ class Reporting:
     upstreams = ()
 
     def __init__(self) -> None:
+        self.events = Events()
         self.goes_on = asyncio.Event()
 
     def receive(self, _: bytes, channel: ClientChannel) -> Pending:
