@@ -20,7 +20,7 @@ LIMITS: Final = {
     "entries at the top level": 29,  # 7bf59fe: 32
     "edges between rooms": 136,  # 7bf59fe: 149
     "import cycles": 5,  # 7bf59fe: 11
-    "modules that fit into their only importer": 110,  # 7bf59fe: 142
+    "modules that fit into their only importer": 109,  # 7bf59fe: 142
     "public class names defined twice": 6,  # 7bf59fe: 34
     "noqa": 85,  # 7bf59fe: 86
     "type: ignore": 12,  # 7bf59fe: 24
