@@ -102,10 +102,14 @@ TELLING = (sys.executable, "-X", "importtime", "-m", "signet")
 
 
 def of_the_console(stderr: str) -> set[str]:
-    """Return what a process has loaded of the console, and of the packages that it alone needs."""
+    """Return what a process has loaded of the console, of the figures, and of the packages that it alone needs."""
     loaded = {line.rpartition("|")[2].strip() for line in stderr.splitlines() if line.startswith("import time:")}
     assert "signet.kernel.pipeline" in loaded
-    return {name for name in loaded if name.startswith(("signet.console", "markdown_it", "latex2mathml"))}
+    return {
+        name
+        for name in loaded
+        if name.startswith(("signet.console", "signet.system.figures", "markdown_it", "latex2mathml"))
+    }
 
 
 def test_a_server_on_stdio_loads_nothing_of_the_console() -> None:
