@@ -80,6 +80,17 @@ def test_a_name_that_is_listed_twice_is_refused_and_the_list_forgotten(kind: str
     assert reader.complete == {}
 
 
+def test_a_list_that_is_refused_leaves_its_place_to_the_next_one() -> None:
+    reader = ListReader()
+
+    with pytest.raises(ValueError, match=r"^it lists the tool 'a' twice$"):
+        reader.add_page("tool", None, page("tool", "a", "a"))
+
+    assert reader.complete == {}
+    assert reader.add_page("tool", cursor(""), page("tool", "b")) is None
+    assert reader.complete == {}
+
+
 def test_a_cursor_that_comes_again_is_refused() -> None:
     reader = ListReader()
     reader.add_page("resource", None, page("resource", nextCursor="2"))
