@@ -11,6 +11,7 @@ from typing import Final
 
 from .redaction import REDACTED, redact_secrets, redact_user_info
 from .secret_patterns import ends_private_key, opens_private_key
+from .text import cut
 
 __all__ = ["LINES_PER_SECOND", "LINE_BYTES", "StderrLines"]
 
@@ -18,6 +19,8 @@ LINE_BYTES: Final = 8 * 1024
 """The longest line that is passed on; the rest of a longer line is left out."""
 LINES_PER_SECOND: Final = 200
 """The number of lines that are passed on in one second; the others are counted."""
+BEHIND_BYTES: Final = 1_024
+"""How much of a longer line is searched behind that: longer than a token, which is not recognised where it is cut."""
 LAST_CHARS: Final = 200
 MAX_KEY_LINES: Final = 200
 """The most lines of a private key: a key that never ends hides no more than that."""
@@ -66,7 +69,7 @@ class StderrLines:
         return _text(self._last)[:LAST_CHARS]
 
     def _keep(self, part: bytes) -> None:
-        self._rest += part[: max(LINE_BYTES + 1 - len(self._rest), 0)]
+        self._rest += part[: max(LINE_BYTES + BEHIND_BYTES - len(self._rest), 0)]
 
     def _pass(self) -> None:
         line = bytes(self._rest).rstrip()
@@ -88,5 +91,8 @@ class StderrLines:
 
 
 def _text(line: bytes) -> str:
-    text = line[:LINE_BYTES].decode(errors="replace") + ("…" if len(line) > LINE_BYTES else "")
-    return redact_user_info(redact_secrets(text))
+    """Return a line without secrets; of one that was cut off, all but what is behind the part that is passed on."""
+    text = redact_user_info(redact_secrets(line.decode(errors="replace")))
+    if len(line) < LINE_BYTES + BEHIND_BYTES:
+        return text if len(line) <= LINE_BYTES else cut(text, LINE_BYTES)
+    return text[: min(LINE_BYTES, max(len(text) - BEHIND_BYTES, 0))] + "…"
