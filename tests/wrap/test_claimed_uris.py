@@ -108,7 +108,7 @@ def test_a_list_of_one_page_has_no_more_entries_than_one_of_many(tmp_path: Path,
     with serving_command(*command, "--config", str(path)) as server:
         listed = ask(server, "resources/list")["resources"]
         read = ask(server, "resources/read", uri="mem://x")["contents"][0]["text"]
-        told = server.stderr().count("resources/list has no end, or more than 10000 entries")
+        told = server.stderr().count("huge cannot be listed: it lists more than 10,000 entries, or 32 MB")
 
     assert (len(listed), read, told > 0) == (count + 1 if is_served else 1, "of good", not is_served)
 
