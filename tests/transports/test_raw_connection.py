@@ -56,7 +56,13 @@ def asked(write: Callable[[RawConnection], Awaitable[Response]], *requests: byte
 
     async def work() -> list[bytes]:
         listener = socket.create_server(("127.0.0.1", 0))
-        server = HttpServer(application, listener, ConnectionLimits(grace_s=0.0), connection=RawConnection)
+        listener.setblocking(False)
+        server = HttpServer(
+            application,
+            listener,
+            ConnectionLimits(half_closed_s=1.0, linger_s=1.0, grace_s=0.0),
+            connection=RawConnection,
+        )
         server.open()
         serving = asyncio.get_running_loop().create_task(server.serve())
         reader, writer = await asyncio.open_connection(*listener.getsockname())
