@@ -60,7 +60,7 @@ def asked(write: Callable[[RawConnection], Awaitable[Response]], *requests: byte
         server = HttpServer(
             application,
             listener,
-            ConnectionLimits(half_closed_s=1.0, linger_s=1.0, grace_s=0.0),
+            LIMITS,
             connection=RawConnection,
         )
         server.open()
@@ -81,6 +81,7 @@ def asked(write: Callable[[RawConnection], Awaitable[Response]], *requests: byte
     return asyncio.run(asyncio.wait_for(work(), PATIENCE_S)), application.targets
 
 
+LIMITS = ConnectionLimits(half_closed_s=1.0, linger_s=1.0, grace_s=0.0)
 GET = b"GET /a%20b?c=%2F&d HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
